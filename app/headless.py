@@ -29,7 +29,6 @@ from app.sweep.steering import Steering
 from app.sweep.work.share import end_with_link
 
 STEP_S = 0.2
-STDIN = 0
 
 
 def run_plan(
@@ -59,7 +58,7 @@ def run_plan(
         make_run = partial(
             SweepRun, cluster=cluster, columns=output.columns, start_s=program_begun_s()
         )
-        return measure(folder, output, comparing, then, make_run, STDIN if is_steered else None)
+        return measure(folder, output, comparing, then, make_run, 0 if is_steered else None)
 
 
 def measure(

@@ -146,11 +146,6 @@ class Outline:
     past: str = ""
     prefill: Mapping[str, int] = field(default_factory=dict)
 
-    def decode_past(self, sizes: Mapping[str, int]) -> int:
-        """How many tokens are past at these sizes, where one is decoded; 0 for what is no step."""
-        is_step = all(sizes.get(axis, 1) == 1 for axis in self.prefill)
-        return sizes.get(self.past, 0) if is_step else 0
-
 
 @dataclass(frozen=True, slots=True)
 class OutlineRequest:

@@ -401,9 +401,8 @@ class Setting:
     `toml` is its key in a plan file where that is not the field's name.
 
     For the window, `label` and `example` make a row of the form below the title `fold`, which is
-    its class's unless another is given, and `term` is its entry of the glossary. For the
-    documentation, `values` say what it takes, `absent` what holds without it, and `notes` are more
-    than `help` has room for.
+    its class's unless another is given. For the documentation, `values` say what it takes, and
+    `notes` are more than `help` has room for. `absent` is what holds without it, in both.
     """
 
     help: str
@@ -417,7 +416,6 @@ class Setting:
     is_capability: bool = False
     toml: str = ""
     label: str = ""
-    term: str = ""
     example: str = ""
     fold: str = ""
     values: str = ""
@@ -438,9 +436,9 @@ class Setting:
         return self.flag.removeprefix("--").replace("-", "_")
 
     @property
-    def glossary_term(self) -> str:
+    def term(self) -> str:
         """Its entry of the window's glossary."""
-        return self.term or self.label.replace("&", "").lower()
+        return self.label.replace("&", "").lower()
 
     @property
     def name(self) -> str:

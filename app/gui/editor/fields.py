@@ -158,8 +158,10 @@ class SettingField(QLineEdit):
     edited = Signal(object)
 
     def __init__(self, row: Setting) -> None:
-        super().__init__(placeholderText=row.example)
-        self.setAccessibleName(f"{row.glossary_term} of the sweep")
+        value = default_of(row)
+        usual = row.absent or (field_text(row.form, value) if value else "none")
+        super().__init__(placeholderText=row.example or usual)
+        self.setAccessibleName(f"{row.term} of the sweep")
         self.setClearButtonEnabled(True)
         self.row = row
         self.fault: GraphlapError | None = None

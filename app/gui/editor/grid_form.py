@@ -294,7 +294,7 @@ class GridForm(QObject):
         form = new_form()
         for key in keys:
             field = self.wait_policy if key == "wait_policy" else self._parts[key]
-            add_row(form, by_key()[key].label, field, by_key()[key].glossary_term)
+            add_row(form, by_key()[key].label, field, by_key()[key].term)
         return form
 
     @property

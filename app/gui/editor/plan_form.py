@@ -92,7 +92,7 @@ class PlanForm(QWidget):
 
     def _add(self, form: QFormLayout, key: str) -> None:
         row = by_key()[key]
-        add_row(form, row.label, self.fields[key], row.glossary_term)
+        add_row(form, row.label, self.fields[key], row.term)
 
     def _fold(self, title: str, rows: Sequence[Setting]) -> Fold:
         content, form = _form()
@@ -102,7 +102,7 @@ class PlanForm(QWidget):
                 form.addRow("", self.boxes[row.key])
             else:
                 self._add(form, row.key)
-        text = ", ".join(row.glossary_term for row in rows if row.key in self.fields)
+        text = ", ".join(row.term for row in rows if row.key in self.fields)
         return Fold(title, f"Of all grids of the sweep: {text}.", content)
 
     @property
@@ -160,6 +160,6 @@ def _form() -> tuple[QWidget, QFormLayout]:
 
 def _box(row: Setting) -> QCheckBox:
     box = QCheckBox(row.label)
-    box.setAccessibleName(f"{row.glossary_term} of the sweep")
-    box.setToolTip(TERMS[row.glossary_term])
+    box.setAccessibleName(f"{row.term} of the sweep")
+    box.setToolTip(TERMS[row.term])
     return box

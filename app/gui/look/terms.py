@@ -19,7 +19,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-_OF_SETTINGS = {row.glossary_term: _sentence(in_fields(row.help)) for row in SETTINGS if row.fold}
+_OF_SETTINGS = {row.term: _sentence(in_fields(row.help)) for row in SETTINGS if row.label}
 TERMS: dict[str, str] = _OF_SETTINGS | {
     "case": "One point of a sweep: one model on one runtime, with its precision, batch size, "
     "sequence length, threads, options and scenario all fixed.",
@@ -60,36 +60,17 @@ TERMS: dict[str, str] = _OF_SETTINGS | {
     "on the device.",
     "clock": "The source of the time: the wall clock of this machine, the device's own, or a "
     "simulation, which is never a wall time.",
-    "profile": "How long to measure: quick for a first look, standard for comparing, publication "
+    "length": "How long to measure: quick for a first look, standard for comparing, publication "
     "for figures that others will quote.",
     "batch": "How many inputs one inference takes at once. Several sizes, with commas, make "
     "several cases.",
-    "sequence": "How many time steps a sequence model is given at once.",
-    "axes": "Sizes of the axes that a model of your own leaves open, each name with its values.",
     "threads": "How many threads the engine may compute with; 0 leaves the number to the engine.",
-    "replicas": "How many sessions share the work of the scenario offline, each in its own "
-    "thread. A single one is measured too, so that the rows show the scaling.",
     "precision": "The number format of the exported graph. The format that the engine executes is "
     "read from the compiled graph and shown next to it.",
-    "seed": "Draws the order of the rounds and everything random, so that a sweep can be repeated.",
-    "operator times": "After the timed rounds each case runs once more under its runtime's "
-    "profiler, in a separate process, since profilers slow down what they measure.",
-    "largest batch": "Double the batch until memory runs out, then halve the gap. Every try is a "
-    "separate process, measured for one round.",
-    "precise": "Add rounds until the interval of each of these percentiles is within its width, "
-    "such as p50=1%, p99=10%. Rounds is then the limit of a case.",
-    "condition": "A circumstance of the runs: cold:64MB evicts the caches between them, "
-    "shapes:mix.csv has one session serve several shapes; none is the default. Several with "
-    "commas.",
     "batcher": "A dynamic batcher before the model, such as max=8,wait=2ms: requests are sent "
     "together up to this number, and none waits longer. Several with semicolons.",
-    "page cache": "For cold starts: whether files are warm in memory or were dropped from it.",
-    "null twin": "The same case with a graph that computes almost nothing. The difference is the "
-    "compute of the model; the rest is the call, the copies and the boundary.",
     "compare outputs": "Compare outputs with a reference. Without it wrong outputs are not "
     "detected.",
-    "memory limit": "The host memory that a measuring process may hold, such as 8GiB. Beyond it "
-    "the case ends as out of memory.",
     "warm-up": "Inferences before the measurement, until their median is stable. They are kept, "
     "shaded, and never counted.",
     "simulated": "Computed from a schedule of the card, not measured with a clock.",

@@ -90,7 +90,7 @@ _FIELDS = (
     ("phase", "", "warm-up"),
     ("rounds", "Round", "round"),
     ("missing", "Still for p99", "needed"),
-    ("eta", "Left", "profile"),
+    ("eta", "Left", "length"),
 )
 _ENDINGS = {
     "paused": Ending("pausing after this round", "warning", "PAUSING"),

@@ -71,8 +71,6 @@ class Figures(ModelFiles, frozen=True):
             group=COMPARISON,
             commands=(*PLANNED, "compare", "history"),
             label="Threshold",
-            term="band",
-            example="2%",
             values="number from 0 to 1",
             notes="The equivalence margin: a smaller change counts as none.",
         ),
@@ -85,7 +83,6 @@ class Figures(ModelFiles, frozen=True):
             form=Word(integer_from(1)),
             group=COMPARISON,
             label="With itself",
-            term="comparisons with itself",
             example="20 … (none)",
             values="integer",
             notes="Compares every case with itself this many times, from `rounds` fresh rounds a "
@@ -102,7 +99,6 @@ class Figures(ModelFiles, frozen=True):
             group=ADDITIONS,
             commands=(*PLANNED, "study"),
             label="Null twin of each case",
-            term="null twin",
             notes="Measures a [no-op copy](conditions.md) of each case too; the "
             "difference is the compute time.",
         ),
@@ -130,7 +126,6 @@ class Figures(ModelFiles, frozen=True):
             form=Word(choice_of(get_args(PageCache))),
             group=ADDITIONS,
             label="Page cache",
-            example="warm",
             values="`warm`, `dropped`",
         ),
     ] = "warm"
@@ -143,7 +138,6 @@ class Figures(ModelFiles, frozen=True):
             form=Words(percentile, percentile_text),
             group=LENGTH,
             label="Percentiles",
-            example="50, 90, 95, 99, 99.9",
             values="list of numbers",
             notes="Percentiles other than the default ones get columns of their own: "
             "`[50, 99.99]`.",
@@ -160,7 +154,6 @@ class Figures(ModelFiles, frozen=True):
             group=COMPARISON,
             commands=(*PLANNED, "compare"),
             label="Judged figures",
-            example="p50, p99",
             values="list of figures",
             notes="Percentiles of the rows by their columns' names, `mean`, `throughput`; of a "
             "throughput more is faster.",
@@ -189,7 +182,6 @@ class Figures(ModelFiles, frozen=True):
             form=Switch(),
             group=COMPARISON,
             label="Until decided",
-            term="sequential comparison",
             notes="Adds rounds to the cases whose comparison with the baseline is undecided, up to "
             "`rounds` (40 unless given); see [plan "
             "files](plan-file.md#as-many-rounds-as-a-verdict-takes).",

@@ -67,7 +67,6 @@ class PlanSettings(Figures, frozen=True):
             group=PLACE,
             commands=(*PLANNED, "study"),
             label="Every case on every host",
-            term="every host",
         ),
     ] = False
     send_code: Annotated[
@@ -79,7 +78,6 @@ class PlanSettings(Figures, frozen=True):
             commands=(*PLANNED, "resume", "study"),
             runs_code=always,
             label="Send own code to hosts",
-            term="send code",
         ),
     ] = False
     insecure_cluster: Annotated[
@@ -91,6 +89,5 @@ class PlanSettings(Figures, frozen=True):
             commands=(*PLANNED, "resume", "study", "doctor"),
             runs_code=always,
             label="Cluster without certificates",
-            term="no certificates",
         ),
     ] = False

@@ -27,7 +27,6 @@ class Limits(Measurements, ProcessSettings, frozen=True):
         str,
         Setting(
             label="&Memory",
-            term="memory limit",
             metavar="SIZE",
             help="host memory that a measuring process may use, such as 8GiB",
             form=Word(size),

@@ -74,7 +74,6 @@ class RunLength(BaseModel, frozen=True):
         Setting(
             flag="--preset",
             label="&Length",
-            term="profile",
             toml="preset",
             metavar="NAME",
             help="glance, quick (default), brief, standard or publication",
@@ -89,7 +88,6 @@ class RunLength(BaseModel, frozen=True):
         Count | None,
         Setting(
             label="R&ounds",
-            term="round",
             metavar="N",
             help="measuring processes per case (default: the preset's)",
             form=Word(integer_from(1)),
@@ -112,7 +110,6 @@ class RunLength(BaseModel, frozen=True):
             form=Word(choice_of(get_args(Pairing))),
             group=LENGTH,
             commands=(*PLANNED, "study"),
-            example="turns",
             fold=LIMITS_FOLD,
             values="`turns`, `rounds`",
             notes="With `turns` the processes of one model that are compared on this machine's "
@@ -193,8 +190,6 @@ class Measurements(RunLength, frozen=True):
             help="test each model on labelled images: a folder of classes, or an .npz",
             group=ADDITIONS,
             label="Labelled data",
-            term="accuracy data",
-            example="each model's own",
             fold=FILES_FOLD,
             values="folder or `.npz`",
             absent="each model's own",

@@ -170,7 +170,6 @@ class Sweep(BaseModel):
             commands=_COMPILE_COMMANDS,
             common=True,
             label="Other axes",
-            term="axes",
             values="table of lists",
             absent="the model's own",
             notes="Sizes of other open axes: `axes.height = [224, 320]`.",
@@ -187,7 +186,6 @@ class Sweep(BaseModel):
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Threads",
-            example="1",
             values="integers",
         ),
     ] = (1,)

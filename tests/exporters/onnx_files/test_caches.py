@@ -92,8 +92,8 @@ def test_a_decoder_gets_one_token_after_those_in_its_caches(
     assert ids == (1, 1)
     assert mask == (1, 128)
     assert key[1:] == value[1:] == (127, 2, 16)
-    assert found.decode_past(found.assumed) == 127
-    assert found.decode_past({**found.assumed, **found.prefill}) == 0
+    assert found.assumed[found.past] == 127
+    assert found.prefill == {found.inputs[0].shape[1]: 128}
 
 
 @pytest.mark.parametrize("names", [("past_sequence_length", "sequence_length"), ("foo", "bar")])
@@ -142,7 +142,7 @@ def test_what_is_joined_and_not_given_back_is_no_cache(tmp_path: Path) -> None:
     assert cache_inputs(model.graph) == {}
     found = sized(tmp_path, model)
     assert found.assumed == {"batch": 1, "time": 128, "past": 128}
-    assert found.decode_past(found.assumed) == 0
+    assert not found.past
 
 
 def test_nothing_past_is_the_prefill(tmp_path: Path) -> None:
@@ -188,4 +188,4 @@ def test_a_chunk_of_fixed_length_is_no_step_of_one_token(tmp_path: Path) -> None
     inputs = [tensor("chunk", ["batch", 16, 8]), tensor("kept", ["batch", "past", 8])]
     found = sized(tmp_path, graph(nodes, inputs, [tensor("next", None)]))
     assert found.assumed == {"batch": 1, "past": 127}
-    assert found.decode_past(found.assumed) == 0
+    assert not found.past
