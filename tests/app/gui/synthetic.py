@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,40 +52,66 @@ def open_loop(
 ) -> Series:
     """A case of three rounds of poisson arrivals, each of which is served in `service_us`."""
     scenario = Scenario.parse(f"poisson:{rate_hz:g}/s")
-    arrays, histogram = [], Histogram()
+    base = _bare("cnn_tiny", "ort-cpu", key or f"poisson/{rate_hz:g}")
+    case = replace(base.case, scenario=scenario)
+    arrays = []
     for number in range(3):
         rng = np.random.default_rng(seed * 100 + number)
         due_ns = np.cumsum(rng.exponential(1e9 / rate_hz, count)).astype(np.int64)
         arrays.append(served(latencies_ns(service_us, count, seed * 10 + number), due_ns))
-        histogram.add(arrays[-1]["finished_ns"] - arrays[-1]["scheduled_ns"])
-    summary = summarise(
-        [
-            Samples(a["scheduled_ns"], a["started_ns"], a["finished_ns"], "wall", True)
-            for a in arrays
-        ]
+    return with_figures(
+        of_rounds(replace(base, case=case, label=f"cnn_tiny ort-cpu {scenario}"), arrays)
     )
-    latency_us = (
-        np.sort(np.concatenate([a["finished_ns"] - a["scheduled_ns"] for a in arrays])) / 1e3
-    )
-    row: dict[str, object] = {"model": "cnn_tiny", "runtime": "ort-cpu", "status": "ok"}
-    for name, share in (("p50", 0.5), ("p99", 0.99)):
-        figure = float(np.quantile(latency_us, share))
-        row[f"latency_{name}_us"] = figure
-        row[f"latency_{name}_ci_low_us"] = 0.97 * figure
-        row[f"latency_{name}_ci_high_us"] = 1.03 * figure
-    return Series(
-        key=key or f"poisson/{rate_hz:g}",
-        case=Case("cnn_tiny", "ort-cpu", scenario=scenario),
-        label=f"cnn_tiny ort-cpu {scenario}",
-        model="cnn_tiny",
-        runtime="ort-cpu",
-        clock="wall",
-        status="ok",
+
+
+def of_rounds(base: Series, arrays: Sequence[np.ndarray], *, finished: bool = True) -> Series:
+    """A case with these rounds, counted and summarised as one of a run folder is."""
+    is_open = base.case.scenario.is_open_loop
+    histogram, samples = Histogram(), []
+    for rows in (array[array["phase"] == MEASURED] for array in arrays):
+        due, begun, ended = (rows[f"{name}_ns"] for name in ("scheduled", "started", "finished"))
+        histogram.add(ended - (due if is_open else begun))
+        samples.append(Samples(due, begun, ended, base.clock, is_open))
+    return replace(
+        base,
         counts=histogram.counts,
         rounds=tuple(arrays),
-        summary=summary,
+        summary=summarise(samples) if finished else None,
         timed=tuple(range(len(arrays))),
-        row=row,
+    )
+
+
+def with_figures(case_series: Series, names: Iterable[str] = ("p50", "p99")) -> Series:
+    """A case whose row has what its samples came to."""
+    row, summary = dict(case_series.row), summary_of(case_series)
+    for name in names:
+        interval = summary.interval_us(name)
+        row[f"latency_{name}_us"] = summary.value_us(name)
+        row[f"latency_{name}_ci_low_us"] = interval.low if interval else None
+        row[f"latency_{name}_ci_high_us"] = interval.high if interval else None
+    return replace(case_series, row=row)
+
+
+def _bare(
+    model: str,
+    runtime: str,
+    key: str,
+    clock: Clock = "wall",
+    status: Standing = "ok",
+    **row: object,
+) -> Series:
+    """A case without samples."""
+    common = {"model": model, "runtime": runtime, "clock": clock, "status": status}
+    return Series(
+        key=key,
+        case=case_of(model, runtime, row),
+        label=f"{model} {runtime}",
+        model=model,
+        runtime=runtime,
+        clock=clock,
+        status=status,
+        counts=Histogram().counts,
+        row={**common, **row},
     )
 
 
@@ -107,52 +134,18 @@ def series(
 ) -> Series:
     """A case of so many rounds of `count` measured samples each."""
     arrays = []
-    histogram = Histogram()
     for number in range(rounds):
         latency = latencies_ns(median_us, count + warmup, seed * 100 + number, tail=tail)
         latency[:warmup] = (latency[:warmup] * np.linspace(2.5, 1.0, warmup)).astype(np.int64)
         arrays.append(records(latency, warmup=warmup))
-        histogram.add(latency[warmup:])
-    summary = None
-    if finished:
-        measured_rows = [a[a["phase"] == MEASURED] for a in arrays]
-        summary = summarise(
-            [
-                Samples(a["scheduled_ns"], a["started_ns"], a["finished_ns"], clock)
-                for a in measured_rows
-            ]
-        )
-    return Series(
-        key=key or f"{model}/{runtime}/{seed}",
-        case=case_of(model, runtime, row),
-        label=f"{model} {runtime}",
-        model=model,
-        runtime=runtime,
-        clock=clock,
-        status=status,
-        counts=histogram.counts,
-        rounds=tuple(arrays),
-        summary=summary,
-        published=tuple(references),
-        timed=tuple(range(rounds)),
-        row={"model": model, "runtime": runtime, "clock": clock, "status": status, **row},
-    )
+    base = _bare(model, runtime, key or f"{model}/{runtime}/{seed}", clock, status, **row)
+    return of_rounds(replace(base, published=tuple(references)), arrays, finished=finished)
 
 
 def failed(runtime: str, model: str, status: Standing, reason: str, **row: object) -> Series:
     """A case that ended without samples."""
-    values = {"model": model, "runtime": runtime, "status": status, "reason": reason, **row}
-    return Series(
-        key=f"{model}/{runtime}/{status}",
-        case=case_of(model, runtime, row),
-        label=f"{model} {runtime}",
-        model=model,
-        runtime=runtime,
-        clock="wall",
-        status=status,
-        counts=Histogram().counts,
-        row=values,
-    )
+    key = f"{model}/{runtime}/{status}"
+    return _bare(model, runtime, key, "wall", status, reason=reason, **row)
 
 
 def summary_of(case_series: Series) -> Summary:

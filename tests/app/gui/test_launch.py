@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.simulated_card import CardRun
 from app.cases.case import Case
 from app.gui.launch import CardProcess, OwnCommand, RunControl, SweepQueue, log_of
+from app.plan.plan_files import plan_toml
 from app.run_folder.folder import is_being_written
 from app.runs.following.state import CaseDetails
 from app.runs.reader import read_run
@@ -130,42 +131,35 @@ def test_a_disk_that_is_full_is_told_as_such(
     assert error.remedy.startswith("raise the limit on a file's size")
 
 
+_LAUNCH = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from app.gui.launch import RunControl, SweepQueue
+from app.plan.plan_files import load_plan
+app = QCoreApplication([])
+control = RunControl(SweepQueue(), Path(sys.argv[1]))
+control.run(load_plan(Path(sys.argv[2])))
+print(control.folder, flush=True)
+app.exec()
+"""
+
+
 def test_the_run_goes_on_when_the_window_is_killed(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    script = (
-        "import sys, time; from pathlib import Path\n"
-        "from PySide6.QtCore import QCoreApplication\n"
-        "from app.gui.launch import RunControl\n"
-        "from app.gui.launch import SweepQueue\n"
-        "from app.plan.plan_files import load_plan\n"
-        "app = QCoreApplication([])\n"
-        "control = RunControl(SweepQueue(), Path(sys.argv[1]))\n"
-        "control.run(load_plan(Path(sys.argv[2])))\n"
-        "print(control.folder, flush=True)\n"
-        "app.exec()\n"
-    )
-    from app.plan.plan_files import plan_toml
-
-    (tmp_path / "plan.toml").write_text(plan_toml(fake_plan(model, rounds=2)))
-    window = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path / "runs"), str(tmp_path / "plan.toml")],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    plan = tmp_path / "plan.toml"
+    plan.write_text(plan_toml(fake_plan(model, rounds=2)))
+    command = [sys.executable, "-c", _LAUNCH, str(tmp_path / "runs"), str(plan)]
+    window = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert window.stdout is not None
     folder = Path(window.stdout.readline().strip())
     os.killpg(window.pid, signal.SIGKILL)
     window.wait()
     window.stdout.close()
-    deadline = time.monotonic() + 60
-    while _count_rounds(folder) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert _count_rounds(folder) == 2
-    while is_being_written(folder) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    qtbot.waitUntil(lambda: _count_rounds(folder) == 2, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: not is_being_written(folder), timeout=TIMEOUT_MS)
     assert '"finished"' in (folder / "live.json").read_text()
 
 

@@ -1,35 +1,49 @@
-"""The Run menu over real batch processes: what is measured, steered, refused and left alone."""
+"""Real batch processes, steered and told of, and runs whose state is told as the folder has it."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import threading
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox, QToolButton
 from pytestqt.qtbot import QtBot
 
+from app.cases.case import Case
+from app.columns.rows import Rows
+from app.gui.plots.style import legend_text
+from app.gui.views import VIEWS
 from app.gui.window import MainWindow
+from app.insights.quality import quality_of
+from app.insights.rules import find_insights
 from app.plan.command_line import parse
 from app.plan.estimate import Estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.run_folder.folder import is_being_written
+from app.runs.reader import read_run
+from app.runs.verify import verify
 from exporters import install_layout
-from tests.app.gui.runs import fake_plan, tiny_model
+from tests.app.gui.runs import fake_plan, measured_run, tiny_model
 from tests.app.gui.synthetic import summary_of
 from tests.app.gui.windows import (
     TIMEOUT_MS,
+    open_run,
     run_plan,
     seen,
     statuses,
     wait_for_summaries,
 )
+from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS
 
 
 def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries_whose_model_can_be_opened(
@@ -88,29 +102,22 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     assert {case.case_id for case in seen(window).manifest.cases} == case_ids
 
 
-def test_a_sweep_by_mistake_is_asked_about_first(
+def test_a_sweep_by_mistake_and_closing_with_a_queue_are_asked_about_first(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    no, yes = QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes
+    answers, texts = [no, no, yes], list[str]()
 
-    texts: list[str] = []
-
-    def refuse(_parent: object, _title: str, text: str) -> QMessageBox.StandardButton:
+    def answer(_parent: object, _title: str, text: str, *_: object) -> QMessageBox.StandardButton:
         texts.append(text)
-        return QMessageBox.StandardButton.No
+        return answers.pop(0)
 
-    monkeypatch.setattr(QMessageBox, "question", refuse)
+    monkeypatch.setattr(QMessageBox, "question", answer)
     plan = parse_plan({"sweeps": [{"models": ["cnn_tiny"]}]}, "test")
     window.runs.run_plan(plan, Estimate(100_000, 2, 600_000.0, 900_000.0, exact=False))
     assert "100,000 cases" in texts[0]
     assert window.control.state == "idle"
-
-
-def test_closing_with_a_queue_is_asked_about(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes]
-    monkeypatch.setattr(QMessageBox, "question", lambda *_: answers.pop(0))
-    window.control.queue.add(parse_plan({"sweeps": [{"models": ["mlp"]}]}, "test"))
+    window.control.queue.add(plan)
     assert not window.close()
     assert window.isVisible()
     assert window.close()
@@ -123,3 +130,94 @@ def test_the_first_result_is_one_click_away(window: MainWindow, qtbot: QtBot) ->
     plan, estimate = blocker.args
     assert plan.sweeps[0].runtimes == ("ort-cpu",)
     assert estimate.longest_s < 60
+
+
+@pytest.mark.rare
+def test_a_killed_process_is_shown_as_interrupted_and_resumed_as_running(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=20))
+    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
+    assert window.control.child is not None
+    os.killpg(window.control.child.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: window.progress.word.text() == "INTERRUPTED", timeout=TIMEOUT_MS)
+    qtbot.waitUntil(window.actions_by_key["resume_run"].isEnabled, timeout=TIMEOUT_MS)
+    assert window.control.state == "idle"
+    assert "measuring" not in statuses(window)
+
+    window.actions_by_key["resume_run"].trigger()
+    words = {window.progress.word.text()}
+    window.feed.beat.connect(lambda: words.add(window.progress.word.text()))
+    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
+    assert words == {""}, "no word of the process before while another one runs"
+    phase = window.progress.values["phase"]
+    qtbot.waitUntil(lambda: phase.text() == "measuring", timeout=TIMEOUT_MS)
+    window.actions_by_key["stop"].trigger()
+    qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
+
+
+CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 9))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Eight cases of three rounds, one of which jumps between two levels."""
+    rng = np.random.default_rng(41)
+
+    def latencies_us(place: int, _number: int) -> list[float]:
+        draw = TWO_LEVELS["1.36 times, even, 5 %"] if place == 6 else ONE_LEVEL["normal"]
+        return list(map(float, draw(rng, 1200)))
+
+    return measured_run(tmp_path / "run", CASES, latencies_us, rounds=3)
+
+
+def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    badge = window.badge
+
+    def links() -> list[QToolButton]:
+        badge.open()
+        return badge.links[-len(badge.findings) :] if badge.findings else []
+
+    qtbot.waitUntil(lambda: bool(links()), timeout=30_000)
+    sentences = [entry.sentence for entry in find_insights(Rows().measured(read_run(run)))]
+    assert [link.accessibleName() for link in links()] == [f"Show: {entry}" for entry in sentences]
+    (bimodal,) = (link for link in badge.links if "bimodal" in link.accessibleName())
+    window.frame.show_key("boxes")
+    window.table.filter_by("threads=2")
+    QTest.mouseClick(bimodal, Qt.MouseButton.LeftButton)
+    assert window.table.selected_keys() == [CASES[6].case_id]
+    assert window.frame.current == "distribution"
+    assert window.views.by_key["histogram"].isVisible()
+    qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[6].case_id,), timeout=10_000)
+    assert {entry.view for entry in seen(window).insights} <= {view.key for view in VIEWS}
+
+
+PAIR = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2))
+
+
+@pytest.mark.parametrize("kind", ["short", "noise"])
+def test_broken_samples_are_told_of_the_run_and_drawn_at_their_case(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, kind: str
+) -> None:
+    """A cut file and one with noise in it were once drawn as if nothing was wrong."""
+    sound_run = measured_run(tmp_path / "sound_run", PAIR)
+    (path,) = (sound_run / "samples").glob(f"{PAIR[0].case_id}.*")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:1001] if kind == "short" else b"\xff" * 400 + whole[400:])
+    findings = tuple(entry for entry in verify(sound_run).findings if not entry.harmless)
+    assert findings, "verify sees it"
+    open_run(window, qtbot, sound_run)
+    qtbot.waitUntil(lambda: any(entry.damage for entry in seen(window).series), timeout=60_000)
+    state = seen(window)
+    assert [problem.cause for problem in state.damaged] == [
+        f"{f.file} {f.problem}" for f in findings
+    ]
+    assert window.badge.groups[0].cause == "Damaged files"
+    assert path.name in window.badge.headline
+    broken_series, sound = (state.of(case.case_id) for case in PAIR)
+    assert broken_series is not None and sound is not None
+    assert quality_of(broken_series) == "doubted" and "damaged" in legend_text(broken_series)
+    assert not sound.damage

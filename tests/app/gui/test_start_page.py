@@ -10,24 +10,22 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.__main__ import main
 from app.cases.case import Case
 from app.formatting.text import one_line
 from app.gui import run_feed
 from app.gui.plots.compare import HistoryView
-from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.style import legend_text
 from app.gui.start import StartPage, running_sweeps
-from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plot_data.series import ranked
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
+from tests.app.gui.plots.views import figures_of
 from tests.app.gui.runs import measured_run, new_run
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
 from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE, OTHER
-from tests.app.runs.importing.foreign import trtexec_times
+from tests.golden.folders import unpack
 
 START_PAGE_CASE = Case("cnn_tiny", "fake")
 
@@ -63,10 +61,6 @@ def test_recent_runs_and_what_is_being_measured_are_opened_by_their_rows(
     assert running_sweeps(tmp_path / "none") == ()
 
 
-def _texts(view: HistoryView) -> list[str]:
-    return [entry.text for entry in view.legend._entries]
-
-
 def test_a_case_is_followed_over_the_runs_beside_the_open_one(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -78,56 +72,43 @@ def test_a_case_is_followed_over_the_runs_beside_the_open_one(
     window.frame.show_key("history")
     view = window.views.by_key["history"]
     assert isinstance(view, HistoryView)
-    qtbot.waitUntil(lambda: bool(view.plots), timeout=60_000)
-    qtbot.waitUntil(lambda: _texts(view) == ["slower from this run on"], timeout=20_000)
-    p50 = next(layer for layer in view._layers if isinstance(layer, FigureLayer))
+
+    def legend() -> list[str]:
+        return [entry.text for entry in view.legend._entries]
+
+    qtbot.waitUntil(lambda: legend() == ["slower from this run on"], timeout=60_000)
+    p50 = figures_of(view)[0]
     (change,) = p50.figure.references
     assert (change.value, change.tone) == (5.5, "error")
     before, after = (s.marks[0].y for s in p50.figure.series if s.name == "level")
     assert after / before == pytest.approx(1.3, rel=0.02)
     header, rows = view.table()
-    p50s = [row for row in rows if row[header.index("percentile")] == "p50"]
-    assert len(p50s) == 12
-    values = [row[header.index("value_us")] for row in p50s]
-    assert values[5] == pytest.approx(100.0, rel=0.03)  # levels differ by 0.3 % and noise
-    assert values[6] == pytest.approx(130.0, rel=0.03)
-
+    value, percentile = header.index("value_us"), header.index("percentile")
+    values = [row[value] for row in rows if row[percentile] == "p50"]
+    assert values == pytest.approx([100.0] * 6 + [130.0] * 6, rel=0.03)  # with noise
     window.table.select([OTHER.case_id])
-    qtbot.waitUntil(lambda: _texts(view) == [], timeout=20_000)
-    first = view.table()[1][0]
-    assert first[header.index("value_us")] == pytest.approx(200.0, rel=0.03)
+    qtbot.waitUntil(lambda: legend() == [], timeout=20_000)
+    assert view.table()[1][0][value] == pytest.approx(200.0, rel=0.03)
 
 
 LEGEND = "another program's clock, imported)"
 
 
-def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
+def test_an_imported_run_is_under_its_own_clock_and_ranked_by_nothing(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    file = tmp_path / "times.json"
-    file.write_text(trtexec_times([1.0 + 0.01 * number for number in range(100)]))
-    folder = tmp_path / "run"
-    files = [f"{name}={file}" for name in ("small", "large")]
-    assert main(["import", *files, "--out", str(folder)]) == 0
-    open_run(window, qtbot, folder)
+    open_run(window, qtbot, unpack("imported", tmp_path))
     wait_for_summaries(window, qtbot)
-    assert statuses(window) == ["imported", "imported"]
+    assert set(statuses(window)) == {"imported"}
     model = window.table.model
     assert window.progress.bar.format() == "imported", "no process is to tell anything of it"
-    names = [column.key for column in model.columns]
-    cells = [model.index(0, place).data() for place in range(len(names))]
-    assert cells[names.index("clock")] == "CUDA events of trtexec"
-
-    def is_told() -> bool:
-        return window.badge.headline.startswith("imported: all 2 cases")
-
-    qtbot.waitUntil(is_told)
+    clock = [column.key for column in model.columns].index("clock")
+    clocks = {model.index(row, clock).data() for row in range(model.rowCount())}
+    assert clocks == {"wall of benchmark_app", "wall of pyperf"}
+    qtbot.waitUntil(lambda: window.badge.headline.startswith("imported: all "))
     series = seen(window).series
-    assert [legend_text(case_series).partition(" (")[2] for case_series in series] == [LEGEND] * 2
+    assert {legend_text(case).partition(" (")[2] for case in series} == {LEGEND}
     assert not ranked(series)
-    for spec in VIEWS:
-        window.frame.show_key(spec.key)
-        window.grab()
 
 
 BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)

@@ -54,28 +54,24 @@ def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
     assert "Check" in _tab_names(area)
 
 
-def test_a_view_that_is_asked_for_is_there_without_data_too(area: ViewArea) -> None:
-    _feed(area, live()[:1])
+def test_a_view_that_is_asked_for_is_there_without_data_and_keys_go_from_view_to_view(
+    qtbot: QtBot, area: ViewArea
+) -> None:
+    _feed(area, finished())
     area.show_view("compare")
     assert area.current == "compare"
     assert area.places["compare"].isVisible()
     area.show_view("percentiles")
-    assert area.current == "distribution"
-    assert area.places["distribution"].plots["percentiles"].isVisible()
-    assert not area.places["distribution"].plots["histogram"].isVisible()
+    place = area.places["distribution"]
+    assert area.current == "distribution" and place.plots["percentiles"].isVisible()
+    assert not place.plots["histogram"].isVisible()
     assert "Compare" in _under_plus(area), "nobody looks at it any more"
-
-
-def test_the_keyboard_goes_from_view_to_view_and_from_plot_to_plot(
-    qtbot: QtBot, area: ViewArea
-) -> None:
-    _feed(area, finished())
+    area.show_view("histogram")
     area.show_view("ranking")
     area.bar.setFocus()
     with qtbot.waitSignal(area.shown) as blocker:
         QTest.keyClick(area.bar, Qt.Key.Key_Right)
     assert blocker.args == ["distribution"]
-    place = area.places["distribution"]
     QTest.keyClick(place.switch, Qt.Key.Key_Down)
     assert place.plot == "percentiles"
 

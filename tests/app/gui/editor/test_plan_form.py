@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.cases.scenario import Scenario, ScenarioKind
@@ -105,6 +106,10 @@ def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> N
 @pytest.mark.parametrize(
     ("key", "text", "told"),
     [
+        ("batch_size", "0", "0"),
+        ("batch_size", "1, two", "two"),
+        ("batch_size", "99999999999", "99999999999"),
+        ("batcher", "max=0,wait=2ms", "collects 0 requests"),
         ("precise", "p50", "write it as p50=1%,p99=10%"),
         ("precise", "p7=1%", "P7 is no percentile of the rows"),
         ("precise", "p50=0%", "Precise p50=0 is no share"),
@@ -121,7 +126,8 @@ def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> N
 def test_what_is_wrong_is_said_in_the_plans_own_words(
     editor: SweepEditor, qtbot: QtBot, key: str, text: str, told: str
 ) -> None:
-    field = editor.plan_form.fields[key]
+    field = {**editor.grid_form._parts, **editor.plan_form.fields}[key]
+    assert isinstance(field, QLineEdit)
     QTest.keyClicks(field, text)
     qtbot.waitUntil(lambda: told.lower() in editor.footer.verdict.text().lower())
     assert "--ci-width" not in editor.footer.verdict.text()
@@ -129,16 +135,8 @@ def test_what_is_wrong_is_said_in_the_plans_own_words(
     field.clear()
     QTest.keyClick(field, Qt.Key.Key_Space)
     qtbot.waitUntil(editor.footer.run_button.isEnabled)
-    assert getattr(editor.draft, key) == getattr(EMPTY, key)
-
-
-def test_a_baseline_is_offered_from_what_the_sweep_measures(editor: SweepEditor) -> None:
-    field = editor.plan_form.fields["baseline"]
-    QTest.keyClicks(field, "lstm")
-    completer = field.completer()
-    assert completer.currentCompletion() == "lstm_tiny"
-    completer.activated.emit(completer.currentCompletion())
-    assert editor.draft.baseline == "lstm_tiny"
+    for draft, usual in ((editor.draft, EMPTY), (editor.draft.sweeps[0], FIRST.sweeps[0])):
+        assert getattr(draft, key, None) == getattr(usual, key, None)
 
 
 @pytest.fixture
@@ -151,30 +149,37 @@ def _type(field: ScenarioField, kind: ScenarioKind, text: str) -> None:
     QTest.keyClicks(field.figures[kind], text)
 
 
-def test_every_kind_of_scenario_can_be_chosen_by_one_click(
-    editor: SweepEditor, field: ScenarioField
+def test_every_kind_of_scenario_is_chosen_by_a_click_with_several_figures_and_its_pause(
+    editor: SweepEditor,
 ) -> None:
-    assert list(field.boxes) == list(get_args(ScenarioKind))
+    form, field = editor.grid_form, editor.grid_form.scenarios
+    kinds = list(get_args(ScenarioKind))
+    assert list(field.boxes) == kinds
+    paused = {"paced:20us", "rate:10/s", "poisson:10/s", "burst:2@5ms"}
     for kind, box in field.boxes.items():
         if kind != "closed_loop":
             box.click()
-    kinds = [Scenario.parse(text).kind for text in editor.plan().sweeps[0].scenarios]
-    assert kinds == list(get_args(ScenarioKind))
-    assert len(expand(editor.plan())) == 2 * len(kinds)
-
-
-def test_several_figures_of_a_kind_are_as_many_scenarios(
-    editor: SweepEditor, field: ScenarioField
-) -> None:
-    field.boxes["closed_loop"].click()
-    field.boxes["poisson"].click()
-    _type(field, "poisson", "100/s, 250/s")
-    assert not field.problem
-    field.boxes["burst"].click()
-    _type(field, "burst", "4@1ms")
+            has_pause = kind in {text.partition(":")[0] for text in paused}
+            assert form.wait_policy.isEnabled() is has_pause, kind
+            box.click()
+    for box in list(field.boxes.values())[1:]:
+        box.click()
     scenarios = editor.plan().sweeps[0].scenarios
-    assert scenarios == ("poisson:100/s", "poisson:250/s", "burst:4@1000us")
+    assert [Scenario.parse(text).kind for text in scenarios] == kinds
+    assert len(expand(editor.plan())) == 2 * len(kinds)
+    _type(field, "poisson", "100/s, 250/s")
+    _type(field, "burst", "4@1ms")
+    assert not field.problem
+    scenarios = editor.plan().sweeps[0].scenarios
+    assert {"poisson:100/s", "poisson:250/s", "burst:4@1000us"} <= set(scenarios)
     assert field.figures["burst"].text() == "4@1ms", "what was typed stays as it was typed"
+    texts = tuple(str(Scenario.parse(text)) for text in sorted(paused))
+    grid = FIRST.sweeps[0].model_copy(update={"scenarios": texts})
+    editor.set_draft(FIRST.model_copy(update={"sweeps": (grid,)}), "open")
+    shown = [
+        f"{kind}:{field.figures[kind].text()}" for kind in kinds if field.boxes[kind].isChecked()
+    ]
+    assert {str(Scenario.parse(text)) for text in shown} == set(texts)
 
 
 @pytest.mark.parametrize(
@@ -199,37 +204,20 @@ def test_figures_that_mean_nothing_are_refused_in_the_scenarios_own_words(
     qtbot.waitUntil(editor.footer.run_button.isEnabled)
 
 
-@pytest.mark.parametrize("text", ["paced:20us", "rate:10/s", "poisson:10/s", "burst:2@5ms"])
-def test_how_a_pause_is_waited_out_can_be_chosen_where_there_is_one(
-    editor: SweepEditor, text: str
+def test_conditions_and_batchers_are_axes_and_a_baseline_is_offered_from_what_is_measured(
+    editor: SweepEditor,
 ) -> None:
-    form = editor.grid_form
-    assert not form.wait_policy.isEnabled()
-    for other in ("offline", "multistream"):
-        form.scenarios.boxes[other].click()
-    assert not form.wait_policy.isEnabled()
-    grid = FIRST.sweeps[0].model_copy(update={"scenarios": (str(Scenario.parse(text)),)})
-    editor.set_draft(FIRST.model_copy(update={"sweeps": (grid,)}), "open")
-    assert form.wait_policy.isEnabled()
-    kind = Scenario.parse(text).kind
-    assert form.scenarios.boxes[kind].isChecked()
-    assert [str(Scenario.parse(f"{kind}:{form.scenarios.figures[kind].text()}"))] == list(
-        grid.scenarios
-    )
-
-
-def test_conditions_and_batchers_are_axes_of_their_own(
-    editor: SweepEditor, field: ScenarioField, qtbot: QtBot
-) -> None:
-    plain = editor.grid_form._parts
+    plain, baseline = editor.grid_form._parts, editor.plan_form.fields["baseline"]
     QTest.keyClicks(plain["conditions"], "none, cold:64MB")
     QTest.keyClicks(plain["batcher"], "none; max=8,wait=2ms")
+    QTest.keyClicks(baseline, "lstm")
+    completer = baseline.completer()
+    assert completer.currentCompletion() == "lstm_tiny"
+    completer.activated.emit(completer.currentCompletion())
+    assert editor.draft.baseline == "lstm_tiny"
     (sweep,) = editor.plan().sweeps
     assert sweep.batcher == ("none", "max=8,wait=2ms")
     assert len(sweep.conditions) == 2 and sweep.conditions[0] == "none"
     editor.set_draft(FIRST, "again")
     editor.undo_stack.undo()
     assert plain["batcher"].text() == "none; max=8,wait=2ms"
-    plain["batcher"].clear()
-    QTest.keyClicks(plain["batcher"], "max=0,wait=2ms")
-    qtbot.waitUntil(lambda: "collects 0 requests" in editor.footer.verdict.text())

@@ -1,36 +1,44 @@
-"""Open loops in the distribution views: what a user waits, and what of it is queueing."""
+"""Distributions and their parts: what is drawn and told is what was measured."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.formatting.text import time_text
+from app.gui.look.theme import LIGHT
 from app.gui.plots.base import PlotView
+from app.gui.plots.distributions import (
+    percentile_curve,
+)
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.marks import MarkLayer
+from app.gui.plots.marks import MarkLayer, mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.parts import PartChoice
 from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.plots.timeline import TimelineView
 from app.gui.views import VIEWS
-from app.plot_data.series import Series
-from app.stats.quantiles import Histogram
-from app.stats.summary import summarise
-from runtimes.execution import Samples
-from tests.app.gui.plots.views import on_screen
+from app.plot_data.series import ReferenceLine, Series
+from app.stats.quantiles import EDGES_S
+from tests.app.gui.plots.views import PUBLISHED, live, on_screen
 from tests.app.gui.synthetic import (
     latencies_ns,
+    of_rounds,
     records,
     series,
     served,
+    summary_of,
+    with_figures,
 )
 
 MS = 1_000_000
@@ -39,12 +47,10 @@ RUNS = 101
 
 def _make_overload() -> Series:
     """One run is due each millisecond and takes two: the k-th waits k ms."""
+    one = series(key="overloaded", count=1, rounds=1)
+    case = replace(one.case, scenario=Scenario.parse("rate:1000/s"))
     rows = served(np.full(RUNS, 2 * MS), np.arange(RUNS) * MS)
-    histogram = Histogram()
-    histogram.add(rows["finished_ns"] - rows["scheduled_ns"])
-    case = Case("cnn_tiny", "ort-cpu", scenario=Scenario.parse("rate:1000/s"))
-    one = series(key="overloaded", count=1, rounds=1, finished=False)
-    return replace(one, case=case, rounds=(rows,), counts=histogram.counts)
+    return of_rounds(replace(one, case=case), [rows], finished=False)
 
 
 def _choice(view: PlotView) -> PartChoice:
@@ -110,37 +116,13 @@ _FIGURE = re.compile(r"(?<!pooled )\b(p50|p90|p99\.9|p99)[: ]+(~?[\d.,]+ (?:ns|Â
 
 def uneven(key: str = "a", runtime: str = "ort-cpu", factor: float = 1.0) -> Series:
     """A case whose rounds run at different speeds, with the row that it comes to."""
-    round_records = [
-        records(latencies_ns(level * factor, 4_000, place + 1))
-        for place, level in enumerate(LEVELS_US)
-    ]
-    histogram = Histogram()
-    for rows in round_records:
-        histogram.add(rows["finished_ns"] - rows["started_ns"])
-    summary = summarise(
-        [
-            Samples(r["scheduled_ns"], r["started_ns"], r["finished_ns"], "wall")
-            for r in round_records
-        ]
-    )
-    assert summary is not None
-    row: dict[str, object] = {}
-    for name in NAMES.values():
-        interval = summary.interval_us(name)
-        row[f"latency_{name}_us"] = summary.value_us(name)
-        row[f"latency_{name}_ci_low_us"] = interval.low if interval else None
-        row[f"latency_{name}_ci_high_us"] = interval.high if interval else None
-    median = summary.value_us("p50")
-    assert median is not None
-    base = series(runtime, "mlp", key=key, count=10, rounds=3, batch_size=2 if key == "b" else 1)
-    row |= {"throughput_per_s": 1e6 / median, "precision": "fp32", "valid": True}
-    return replace(
-        base,
-        counts=histogram.counts,
-        rounds=tuple(round_records),
-        summary=summary,
-        row={**base.row, **row},
-    )
+    base = series(runtime, "mlp", key=key, count=10, rounds=1, batch_size=2 if key == "b" else 1)
+    levels = [latencies_ns(us * factor, 4_000, place + 1) for place, us in enumerate(LEVELS_US)]
+    whole = with_figures(of_rounds(base, [records(level) for level in levels]), NAMES.values())
+    median = whole.row["latency_p50_us"]
+    assert isinstance(median, float)
+    row = {"throughput_per_s": 1e6 / median, "precision": "fp32", "valid": True}
+    return replace(whole, row={**whole.row, **row})
 
 
 CASES = [uneven("a"), uneven("b", factor=2.0), uneven("c", "openvino-cpu", 1.5)]
@@ -191,3 +173,62 @@ def test_every_figure_that_a_view_shows_under_a_name_is_the_rows(
             own_cases = [case_series] if case_series else cases
             values = [case.row[f"latency_{name}_us"] for case in own_cases]
             assert line[place] is None or any(line[place] == pytest.approx(v) for v in values)
+
+
+def test_marks_are_provisional_until_the_samples_are_summarised() -> None:
+    measuring = series(finished=False, count=60_000)
+    finished_series = series(finished=True, count=60_000)
+    for early, late in zip(percentiles(measuring), percentiles(finished_series), strict=True):
+        assert early.provisional and early.interval_s is None
+        assert early.label.startswith("pooled ")
+        assert not late.provisional and late.interval_s is not None
+        assert early.seconds == pytest.approx(late.seconds, rel=0.0125)
+    color = QColor(LIGHT.text)
+    assert all("~" in mark.text for mark in percentile_marks(measuring, color))
+    assert not any("~" in mark.text for mark in percentile_marks(finished_series, color))
+    assert mark_pen(color, "provisional").style() == Qt.PenStyle.DotLine
+    assert mark_pen(color, "measured").style() == Qt.PenStyle.SolidLine
+    (mark,) = published_marks([series(references=[PUBLISHED])] * 2, LIGHT)
+    assert mark.text == "published mean 2.50 Âµs, V80, sdk26"
+    assert mark.value == pytest.approx(2.5e-6)
+
+
+def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive_and_keys_zoom_and_move(
+    qtbot: QtBot,
+) -> None:
+    far = ReferenceLine("V80", "mean", 0.9, "tables")
+    cases = [replace(live()[0], published=(far,))]
+    view = on_screen(qtbot, HistogramView(), cases)
+    plot = view.plots[0]
+    whole = plot.viewRange()[0]
+    filled_bins = np.nonzero(view.series[0].counts)[0]
+    assert whole[0] < math.log10(0.9e-6), "published figures are in view"
+    assert whole[1] > math.log10(EDGES_S[filled_bins[-1] + 1])
+    plot.getViewBox().sigRangeChangedManually.emit([True, True])
+    plot.setXRange(-4.8, -4.7, padding=0)
+    view.set_series([replace(cases[0], counts=cases[0].counts * 2)])
+    view.refresh()
+    assert plot.viewRange()[0] == pytest.approx([-4.8, -4.7])
+    view.fit()
+    whole = plot.viewRange()[0]
+    assert whole != pytest.approx([-4.8, -4.7])
+    with qtbot.waitActive(view):
+        view.activateWindow()
+    box, ctrl = view.published_box, Qt.KeyboardModifier.ControlModifier
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Plus, ctrl)
+    zoomed_range = plot.viewRange()[0]
+    assert zoomed_range[1] - zoomed_range[0] < 0.9 * (whole[1] - whole[0])
+    QTest.keyClick(box, Qt.Key.Key_Right, ctrl)
+    assert plot.viewRange()[0][0] > zoomed_range[0]
+    QTest.keyClick(box, Qt.Key.Key_0, ctrl)
+    assert plot.viewRange()[0] == pytest.approx(whole)
+
+
+def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> None:
+    few, many = series(count=200, rounds=1), series(count=20_000, rounds=2)
+    assert percentile_curve(few.counts)[0][-1] < 2.0
+    nines, log_s = percentile_curve(many.counts)
+    assert 3.0 < nines[-1] < 4.1
+    at_p99 = 10.0 ** np.interp(2.0, nines, log_s) * 1e6
+    assert at_p99 == pytest.approx(summary_of(many).pooled["p99"], rel=0.03)

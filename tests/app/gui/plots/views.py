@@ -34,7 +34,7 @@ from app.history.trends import read_history
 from app.plot_data.series import ReferenceLine, Series, Standing
 from exporters.codec import from_json
 from runtimes.execution import Clock
-from tests.app.gui.synthetic import failed, open_loop, series, summary_of
+from tests.app.gui.synthetic import failed, open_loop, series, summary_of, with_figures
 from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE
 
@@ -119,16 +119,10 @@ def tuned() -> list[Series]:
 
 
 def _with_figures(case_series: Series, batch: int) -> Series:
-    row, summary = dict(case_series.row), summary_of(case_series)
-    for name in ("p50", "p99"):
-        interval = summary.interval_us(name)
-        assert interval is not None
-        row[f"latency_{name}_us"] = summary.value_us(name)
-        row[f"latency_{name}_ci_low_us"] = interval.low
-        row[f"latency_{name}_ci_high_us"] = interval.high
-    mean_us = summary.value_us("mean")
+    mean_us = summary_of(case_series).value_us("mean")
     assert mean_us is not None
-    return replace(case_series, row={**row, "throughput_per_s": 1e6 * batch / mean_us})
+    figures = with_figures(case_series)
+    return replace(figures, row={**figures.row, "throughput_per_s": 1e6 * batch / mean_us})
 
 
 CARD_RUN = from_json(

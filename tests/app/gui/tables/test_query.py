@@ -91,42 +91,28 @@ def test_a_filter_finds_settings_and_figures(
     assert _find_keys(table, query) == keys
 
 
-def test_options_that_a_sweep_varies_are_columns_before_the_status(table: ResultsTable) -> None:
+def test_settings_that_tell_cases_apart_are_columns_before_the_status(
+    table: ResultsTable,
+) -> None:
     header = table.view.horizontalHeader()
     places = {column.key: k for k, column in enumerate(table.model.columns)}
     spread, kind = places["option:spread_us"], places["option:distribution"]
     assert not table.view.isColumnHidden(spread) and not table.view.isColumnHidden(kind)
-    order = [header.visualIndex(place) for place in (kind, places["status"])]
-    assert order == sorted(order), "what tells cases apart stands before how they ended"
+    assert header.visualIndex(kind) < header.visualIndex(places["status"])
     assert table.filter.index(2, kind).data() == "bimodal"
     table.view.sortByColumn(spread, Qt.SortOrder.DescendingOrder)
     assert set(keys_shown(table)[:2]) == {"c", "d"}, "3 is more than 1"
     assert "option:spread_us" not in table.visible_columns(), "it is no preference"
-
-
-def test_an_option_that_a_case_leaves_to_its_runtime_has_the_value_that_held(
-    table: ResultsTable,
-) -> None:
-    left, explicit = (
-        _case("a", options="arena=True;streams=1"),
-        _with_options("b", "m", arena="False"),
-    )
-    table.set_series([left, explicit])
-    arena = next(k for k, c in enumerate(table.model.columns) if c.key == "option:arena")
-    assert [table.filter.index(row, arena).data() for row in (0, 1)] == ["True", "False"]
-    assert "option:streams" not in {column.key for column in table.model.columns}
-
-
-def test_sizes_of_a_models_own_axes_are_columns_where_they_differ(table: ResultsTable) -> None:
-    def rows(key: str, size: int) -> Series:
-        case_series = _case(key)
-        return replace(
-            case_series, case=replace(case_series.case, axes={"rows": size, "batch": size})
-        )
-
-    table.set_series([rows("a", 4), rows("b", 8)])
+    explicit = _with_options("b", "m", arena="False")
+    sized = replace(explicit, case=replace(explicit.case, axes={"rows": 8, "batch": 8}))
+    left = _case("a", options="arena=True;streams=1")
+    left = replace(left, case=replace(left.case, axes={"rows": 4, "batch": 4}))
+    table.set_series([left, sized])
     keys = [column.key for column in table.model.columns if ":" in column.key]
-    assert keys == ["axis:rows"], "the batch has a column as it is"
+    assert sorted(keys) == ["axis:rows", "option:arena"], "the batch has a column as it is"
+    arena = next(k for k, c in enumerate(table.model.columns) if c.key == "option:arena")
+    cells = {table.filter.index(row, arena).data() for row in (0, 1)}
+    assert cells == {"True", "False"}, "what is left to the runtime has the value that held"
     assert _find_keys(table, "rows=8") == ["b"]
 
 
@@ -154,23 +140,12 @@ def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) 
     assert by_code["wrong output"].remedy == "off by 0.5"
     assert by_code["rounds_differ"].detail == rendering.message(*spread)
     assert by_code["rounds_differ"].remedy == rendering.action(*spread)
+    codes = {":outliers": ["b"], ":outliers*": ["a", "b"], "=cpu_oversubscribed": ["a"]}
+    for query, keys in codes.items():
+        assert _find_keys(table, f"code{query}") == keys, "a code is found whole"
+    assert "b" not in _find_keys(table, "code!=outliers")
     for issue in issues:
         assert len(_find_keys(table, issue.query)) == issue.rows, issue
-
-
-def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) -> None:
-    cause = diagnostic("outliers_from_steal", outliers=1, all=2)
-    table.set_series(
-        [
-            _case("a", **_warning_values([cause])),
-            _case("b", **_warning_values([BUSY, diagnostic("outliers", share=0.1)])),
-            _case("c"),
-        ]
-    )
-    assert _find_keys(table, "code:outliers") == ["b"]
-    assert _find_keys(table, "code:outliers*") == ["a", "b"]
-    assert _find_keys(table, "code=cpu_oversubscribed") == ["b"]
-    assert _find_keys(table, "code!=outliers") == ["a", "c"]
 
 
 def test_doubted_and_invalid_rows_are_marked_and_say_why(table: ResultsTable) -> None:
@@ -206,67 +181,59 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def grouped(qtbot: QtBot) -> ResultsTable:
-    grouped = ResultsTable()
-    qtbot.addWidget(grouped)
-    grouped.resize(1200, 500)
-    grouped.set_series(CASES)
-    grouped.show()
-    qtbot.waitExposed(grouped)
-    return grouped
-
-
-def _rows(grouped: ResultsTable) -> list[str]:
+def _rows(table: ResultsTable) -> list[str]:
     """The key of each case, and what a group's own row begins with, from top to bottom."""
     keys = []
-    for row in range(grouped.filter.rowCount()):
-        case_series = grouped.filter.series_at(row)
+    for row in range(table.filter.rowCount()):
+        case_series = table.filter.series_at(row)
         keys.append(
             case_series.key
             if case_series
-            else str(grouped.filter.index(row, 0).data()).partition(":")[0]
+            else str(table.filter.index(row, 0).data()).partition(":")[0]
         )
     return keys
 
 
 def test_groups_come_in_the_order_of_their_setting_and_keep_the_sorting(
-    grouped: ResultsTable,
+    table: ResultsTable,
 ) -> None:
-    grouped.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
-    grouped.group_choice.choose("threads")
+    table.set_series(CASES)
+    table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    table.group_choice.choose("threads")
     failure = CASES[-1].key
-    assert _rows(grouped) == ["▾ Threads 1", "e", "b", "▾ Threads 4", "d", "c", "a", failure]
-    assert grouped.count_label.text() == "6 cases"
-    grouped.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
-    assert _rows(grouped)[-4:] == ["a", "c", "d", failure]
-    grouped.group_choice.choose("")
-    assert len(_rows(grouped)) == len(CASES)
+    assert _rows(table) == ["▾ Threads 1", "e", "b", "▾ Threads 4", "d", "c", "a", failure]
+    assert table.count_label.text() == "6 cases"
+    table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
+    assert _rows(table)[-4:] == ["a", "c", "d", failure]
+    table.group_choice.choose("")
+    assert len(_rows(table)) == len(CASES)
 
 
-def test_a_click_or_enter_folds_a_group_and_shows_it_again(grouped: ResultsTable) -> None:
-    grouped.group_choice.choose("threads")
-    grouped.select(["a", "b"])
-    place = grouped.view.visualRect(grouped.filter.index(0, 1)).center()
-    QTest.mouseClick(grouped.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place))
-    assert _rows(grouped)[:3] == ["▸ Threads 1", "▾ Threads 4", "a"]
-    assert grouped.selected_keys() == ["a"], "what is folded away is shown nowhere"
-    assert grouped.count_label.text() == "6 cases"
-    grouped.view.setCurrentIndex(grouped.filter.index(0, 0))
-    grouped.view.setFocus()
-    QTest.keyClick(grouped.view, Qt.Key.Key_Return)
-    assert _rows(grouped)[:2] == ["▾ Threads 1", "b"]
+def test_a_click_or_enter_folds_a_group_and_shows_it_again(table: ResultsTable) -> None:
+    table.set_series(CASES)
+    table.group_choice.choose("threads")
+    table.select(["a", "b"])
+    place = table.view.visualRect(table.filter.index(0, 1)).center()
+    QTest.mouseClick(table.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place))
+    assert _rows(table)[:3] == ["▸ Threads 1", "▾ Threads 4", "a"]
+    assert table.selected_keys() == ["a"], "what is folded away is shown nowhere"
+    assert table.count_label.text() == "6 cases"
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.view.setFocus()
+    QTest.keyClick(table.view, Qt.Key.Key_Return)
+    assert _rows(table)[:2] == ["▾ Threads 1", "b"]
 
 
 def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(
-    grouped: ResultsTable,
+    table: ResultsTable,
 ) -> None:
-    grouped.view.setCurrentIndex(grouped.filter.index(2, P50))
-    grouped.filter_box.setText("p50<15")
-    assert grouped.filter.series_at(grouped.view.currentIndex().row()) is grouped.model.series[2]
-    grouped.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
-    index = grouped.view.currentIndex()
-    assert (grouped.filter.series_at(index.row()), index.column()) == (
-        grouped.model.series[2],
+    table.set_series(CASES)
+    table.view.setCurrentIndex(table.filter.index(2, P50))
+    table.filter_box.setText("p50<15")
+    assert table.filter.series_at(table.view.currentIndex().row()) is table.model.series[2]
+    table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    index = table.view.currentIndex()
+    assert (table.filter.series_at(index.row()), index.column()) == (
+        table.model.series[2],
         P50,
     )
