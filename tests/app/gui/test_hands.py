@@ -9,11 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QFileDialog,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.palette import Palette
@@ -26,15 +22,7 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from exporters import install_layout
 from tests.app.gui.runs import measured_run, tiny_model
-from tests.app.gui.windows import (
-    asked_for_menu,
-    dialogs,
-    do,
-    menu_of,
-    open_run,
-    palette,
-    words,
-)
+from tests.app.gui.windows import asked_for_menu, dialogs, do, menu_of, open_run, palette, words
 
 PLAN = Plan(
     rounds=2,

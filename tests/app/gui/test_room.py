@@ -111,8 +111,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("width", "height"),
-    [(900, 560), pytest.param(1280, 800, marks=pytest.mark.rare), (3840, 2160)],
+    ("width", "height"), [(900, 560), pytest.param(1280, 800, marks=pytest.mark.rare), (3840, 2160)]
 )
 def test_a_plot_has_half_of_the_height_and_nothing_is_cut_off(
     qtbot: QtBot, tmp_path: Path, run: Path, width: int, height: int
@@ -141,10 +140,10 @@ def test_a_plot_has_half_of_the_height_and_nothing_is_cut_off(
         assert 2 * canvas.height() >= window.height(), (spec.key, canvas.height())
 
 
-@pytest.mark.usefixtures("larger")
 @pytest.mark.parametrize(
     ("width", "height"), [(900, 560), pytest.param(1920, 1080, marks=pytest.mark.rare)]
 )
+@pytest.mark.usefixtures("larger")
 def test_so_it_is_with_a_font_of_175_percent(
     qtbot: QtBot, tmp_path: Path, run: Path, width: int, height: int
 ) -> None:
@@ -196,8 +195,7 @@ window.close()
 
 
 @pytest.mark.parametrize(
-    ("screen", "text"),
-    [((1280, 800), "True True"), ((1920, 1080), "True False 1280 800")],
+    ("screen", "text"), [((1280, 800), "True True"), ((1920, 1080), "True False 1280 800")]
 )
 def test_the_first_start_fits_the_screen(
     tmp_path: Path, screen: tuple[int, int], text: str

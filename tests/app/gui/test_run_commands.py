@@ -35,14 +35,7 @@ from app.runs.verify import verify
 from exporters import install_layout
 from tests.app.gui.runs import fake_plan, measured_run, tiny_model
 from tests.app.gui.synthetic import summary_of
-from tests.app.gui.windows import (
-    TIMEOUT_MS,
-    open_run,
-    run_plan,
-    seen,
-    statuses,
-    wait_for_summaries,
-)
+from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan, seen, statuses, wait_for_summaries
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS
 
 

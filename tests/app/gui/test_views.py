@@ -38,9 +38,7 @@ def _under_plus(area: ViewArea) -> list[str]:
     return [action.text() for action in area.plus.menu().actions()]
 
 
-def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
-    area: ViewArea,
-) -> None:
+def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(area: ViewArea) -> None:
     area.resize(2000, 600)
     _feed(area, finished())
     assert _tab_names(area) == [

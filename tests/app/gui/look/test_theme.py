@@ -6,9 +6,7 @@ from itertools import combinations, starmap
 
 import pytest
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import (
-    QApplication,
-)
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import THEMES, Theme, contrast, runtime_color

@@ -220,9 +220,7 @@ def test_environments_that_differ_are_named() -> None:
     ]
 
 
-def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(
-    qtbot: QtBot,
-) -> None:
+def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(qtbot: QtBot) -> None:
     operators = (Operator("/a", "Conv", 100.0, ""), Operator("/b", "Relu", 28.0, ""))
     case = Case("m", "ort-cpu")
     profile = OperatorTimes(case.case_id, runs=3, ops=operators)

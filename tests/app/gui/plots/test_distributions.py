@@ -18,9 +18,7 @@ from app.cases.scenario import Scenario
 from app.formatting.text import time_text
 from app.gui.look.theme import LIGHT
 from app.gui.plots.base import PlotView
-from app.gui.plots.distributions import (
-    percentile_curve,
-)
+from app.gui.plots.distributions import percentile_curve
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import MarkLayer, mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.parts import PartChoice

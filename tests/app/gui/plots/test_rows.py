@@ -15,12 +15,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.overlay import plot_font
-from app.gui.plots.axes import (
-    LogAxis,
-    NamesAxis,
-    NinesAxis,
-    time_axis,
-)
+from app.gui.plots.axes import LogAxis, NamesAxis, NinesAxis, time_axis
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.figure_view import axis_item
 from app.gui.plots.histogram import HistogramView

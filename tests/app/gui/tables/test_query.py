@@ -91,9 +91,7 @@ def test_a_filter_finds_settings_and_figures(
     assert _find_keys(table, query) == keys
 
 
-def test_settings_that_tell_cases_apart_are_columns_before_the_status(
-    table: ResultsTable,
-) -> None:
+def test_settings_that_tell_cases_apart_are_columns_before_the_status(table: ResultsTable) -> None:
     header = table.view.horizontalHeader()
     places = {column.key: k for k, column in enumerate(table.model.columns)}
     spread, kind = places["option:spread_us"], places["option:distribution"]
@@ -224,16 +222,11 @@ def test_a_click_or_enter_folds_a_group_and_shows_it_again(table: ResultsTable) 
     assert _rows(table)[:2] == ["▾ Threads 1", "b"]
 
 
-def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(
-    table: ResultsTable,
-) -> None:
+def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(table: ResultsTable) -> None:
     table.set_series(CASES)
     table.view.setCurrentIndex(table.filter.index(2, P50))
     table.filter_box.setText("p50<15")
     assert table.filter.series_at(table.view.currentIndex().row()) is table.model.series[2]
     table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
     index = table.view.currentIndex()
-    assert (table.filter.series_at(index.row()), index.column()) == (
-        table.model.series[2],
-        P50,
-    )
+    assert (table.filter.series_at(index.row()), index.column()) == (table.model.series[2], P50)
