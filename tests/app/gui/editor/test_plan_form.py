@@ -156,6 +156,9 @@ def test_every_kind_of_scenario_is_chosen_by_a_click_with_several_figures_and_it
     kinds = list(get_args(ScenarioKind))
     assert list(field.boxes) == kinds
     paused = {"paced:20us", "rate:10/s", "poisson:10/s", "burst:2@5ms"}
+    field.boxes["closed_loop"].click()
+    assert "no scenario is chosen" in field.problem
+    field.boxes["closed_loop"].click()
     for kind, box in field.boxes.items():
         if kind != "closed_loop":
             box.click()

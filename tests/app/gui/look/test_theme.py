@@ -10,10 +10,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import THEMES, Theme, contrast, runtime_color
-from app.gui.plots.style import apart, series_styles
+from app.gui.plots.style import apart
 from app.gui.window import MainWindow
 from runtimes.registry import RUNTIMES
-from tests.app.gui.synthetic import series
 
 
 def test_distances_and_contrasts_of_colours_are_those_of_the_eye() -> None:
@@ -41,18 +40,6 @@ def test_lines_texts_and_runtimes_stand_out_from_the_ground_and_apart(theme: The
     pairs += [(color.name(), theme.base, 3.0) for color in runtimes]
     for color, ground, least in pairs:
         assert contrast(QColor(color), QColor(ground)) >= least, (color, ground)
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
-def test_the_shades_of_a_runtime_stand_out_from_the_ground_and_differ(theme: Theme) -> None:
-    base = QColor(theme.base)
-    for name in theme.runtimes:
-        for count in (2, 3, 6):
-            several = [series(key=str(key), runtime=name) for key in range(count)]
-            colors = [style.color for style in series_styles(several, theme).values()]
-            assert min(contrast(color, base) for color in colors) >= 2.9, (name, count)
-            assert len({color.name() for color in colors}) == count
 
 
 def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: QtBot) -> None:

@@ -86,12 +86,13 @@ def test_a_view_draws_is_read_by_keys_and_exports_on_light_what_it_shows(
         is_misplaced = np.abs(_ink(exported) - _ink(screen)) > 0.25
         assert is_misplaced.mean() < 0.004
     export(view, table)
-    with table.open(encoding="utf-8", newline="") as file:
-        header, *rows = list(csv.reader(file))
+    with table.open(encoding="utf-8", newline="") as opened:
+        header, *rows = list(csv.reader(opened))
     assert rows
     assert all(len(row) == len(header) for row in rows)
-    with pytest.raises(NotWritten, match="choose a folder"):
-        export(view, tmp_path / "missing" / "plot.png")
+    for file in (png, svg, table):
+        with pytest.raises(NotWritten, match="choose a folder"):
+            export(view, tmp_path / "missing" / file.name)
     assert view.theme is DARK
     read = set()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
@@ -116,6 +117,7 @@ def test_a_view_without_data_says_so_and_its_controls_have_names_hints_and_the_f
     assert view.accessibleName() == view.title
     view.show()
     assert view._missing.isVisible() and view._missing.text().endswith(".")
+    assert view.table()[1] == []
     if isinstance(view, HistogramView | PercentileView | TimelineView):
         view.set_series([series(count=400)])
         view.refresh()

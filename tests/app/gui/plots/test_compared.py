@@ -69,12 +69,13 @@ def test_rows_are_sorted_clocks_apart_on_one_scale_and_hollow_where_in_doubt(
     dots = [s for s in (*wall.series, *simulated.series) if s.symbol == "circle"]
     hollow = {series.cases[0]: series.marks[0].is_hollow for series in dots}
     assert hollow == {"torch-cpu": False, "fpga:v80": True, "ort-cpu": True, "openvino-cpu": True}
-    view.sort_choice.choose("plan")
-    assert figures_of(view)[0].figure.y.names[0] == "torch-cpu"
     for figure in ("latency", "throughput_per_s"):
         view.figure_choice.choose(figure)
         first, second = (plot.viewRange()[0] for plot in view.plots)
         assert first == second
+        assert figures_of(view)[0].figure.y.names[0].startswith("ort-cpu"), "the most is first"
+    view.sort_choice.choose("plan")
+    assert figures_of(view)[0].figure.y.names[0] == "torch-cpu"
     view = on_screen(qtbot, RankingView(), cases[:1])
     assert [mark.label for mark in figures_of(view)[0].figure.marks] == ["25.0 µs", "75.0 µs"]
     header, rows = view.table()
