@@ -22,14 +22,7 @@ from tests.differential.generators import (
 )
 
 __all__ = ["NEWEST_OPSET", "NOT_COMPARED", "OLDEST", "Undrawable", "draw", "names", "opsets"]
-_FAMILIES = (
-    elementwise,
-    movement,
-    reductions,
-    structures,
-    trees,
-    windows,
-)
+_FAMILIES = (elementwise, movement, reductions, structures, trees, windows)
 NOT_COMPARED = {
     "CausalConvWithState": "newer than any opset that ONNX Runtime takes",
     "ImageDecoder": "it reads picture files",

@@ -364,8 +364,4 @@ def attention(dice: Dice) -> Draw:
     return sketch.done("attention")
 
 
-DRAWS: dict[str, Callable[[Dice], Draw]] = {
-    "flat": flat,
-    "images": images,
-    "attention": attention,
-}
+DRAWS: dict[str, Callable[[Dice], Draw]] = {"flat": flat, "images": images, "attention": attention}

@@ -18,6 +18,7 @@ from tests.differential_lowered import card, precisions
 from tests.differential_lowered.__main__ import KINDS, Results, drawn
 from tests.differential_lowered.card import KNOWN, Outcome, reason_for
 from tests.differential_lowered.graphs import Dice, Draw, model
+from tests.exporters.support import nodes_of
 
 SIZE, WIDTH = 64, 16
 _WARNINGS = 2
@@ -93,11 +94,7 @@ def product_and_relu(bias: float, also_the_product: bool = False) -> Draw:
     """Relu(x W + bias) of positive operands, so that the products are near SIZE / 4."""
     rng = np.random.default_rng(5)
     x, weight = (rng.random(shape, np.float32) for shape in ((4, SIZE), (SIZE, WIDTH)))
-    nodes = [
-        onnx.helper.make_node("Gemm", ["x", "w"], ["product"]),
-        onnx.helper.make_node("Add", ["product", "b"], ["sum"]),
-        onnx.helper.make_node("Relu", ["sum"], ["kept"]),
-    ]
+    nodes = nodes_of("product = Gemm(x, w) sum = Add(product, b) kept = Relu(sum)")
     ends = {"kept": TensorProto.FLOAT}
     shapes = {"kept": (4, WIDTH)}
     if also_the_product:

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from hypothesis import strategies as st
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper, parser
 
 from exporters import install_layout
 from exporters.cache import Store
@@ -82,6 +82,11 @@ def tensor(
     return helper.make_tensor_value_info(name, element, shape)
 
 
+def nodes_of(text: str) -> list[NodeProto]:
+    """Nodes of ONNX's text, as `[first] a = Neg(x) y = vendor.Own <axis = 1> (a)`."""
+    return [*parser.parse_graph(f"nodes () => () {{ {text} }}").node]
+
+
 def graph(
     nodes: Sequence[NodeProto],
     inputs: Sequence[ValueInfoProto],
@@ -97,6 +102,15 @@ def graph(
         opsets.append(helper.make_opsetid(vendor, 1))
     proto = helper.make_graph(nodes, "graph", inputs, outputs, tensors)
     return helper.make_model(proto, opset_imports=opsets, ir_version=10)
+
+
+def model_of(text: str, weights: Mapping[str, np.ndarray] | None = None) -> ModelProto:
+    """A model of ONNX's text, as `(float[batch,?] x) => (float[] y) { y = Relu(x) }`."""
+    proto = parser.parse_graph(f"graph {text}")
+    proto.initializer.extend(
+        numpy_helper.from_array(w, name) for name, w in (weights or {}).items()
+    )
+    return helper.make_model(proto, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
 
 
 def save_affine(path: Path, external: str = "", ir_version: int = 10) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Every value that crosses a pipe or a journal comes back whole, and damage is named."""
+"""Values that cross a pipe or a journal come back whole; types that numpy lacks keep their bits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
+import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,8 @@ from app.run_folder.live_status import Live
 from app.run_folder.manifest import Manifest
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
-from exporters.types import Definition, StatePair
+from exporters.narrow_types import NARROW_TYPES, widen
+from exporters.types import Definition, StatePair, first_line
 from tests.exporters.support import drawn
 
 CROSSING = (
@@ -131,8 +134,7 @@ def test_damage_is_named_with_its_place_and_what_is_wanted(
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
-    [({}, "Damaged has no 'name'"), ([], r"Damaged is \[\], not an object")],
+    ("data", "sentence"), [({}, "Damaged has no 'name'"), ([], r"Damaged is \[\], not an object")]
 )
 def test_damage_of_the_whole_is_named_by_its_type(data: object, sentence: str) -> None:
     with pytest.raises(CodecError, match=sentence):
@@ -188,3 +190,113 @@ def test_a_value_of_any_type_is_refused_where_it_is_nested_too_deep() -> None:
     assert from_json(Writer, line)
     with pytest.raises(CodecError, match=r"environment\.x is nested more than"):
         from_json(Writer, {**line, "environment": {"x": deep}})
+
+
+PLACE = "/onnxruntime_src/onnxruntime/core"
+
+
+@pytest.mark.parametrize(
+    ("raised", "left"),
+    [
+        (
+            f"[ONNXRuntimeError] : 1 : FAIL : Load model from a.onnx failed:{PLACE}/model.cc:256 "
+            "onnxruntime::Model::Model(onnx::ModelProto&&, const Logger&) Unsupported version: 99",
+            "Unsupported version: 99",
+        ),
+        (
+            "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while "
+            f"running Reshape node. Name:'r' Status Message: {PLACE}/reshape_helper.h:47 "
+            "onnxruntime::Reshape::Reshape(const Shape&, bool) a.size() == size was false. "
+            "The tensor cannot be reshaped. Input shape:{2,3}",
+            "The tensor cannot be reshaped. Input shape:{2,3}",
+        ),
+        (
+            f"Exception during initialization: {PLACE}/utils.cc:266 onnxruntime::Status "
+            "onnxruntime::Save(const Env&, const std::function<Status(int, const Value&)>&) const "
+            "names.Max() > -1 was false. No indexes (0 of 3)",
+            "Exception during initialization: No indexes (0 of 3)",
+        ),
+        (
+            f"{PLACE}/string.cc:235 onnxruntime::Text::Locale(const std::string&)::<lambda()> "
+            "Failed to construct it",
+            "Failed to construct it",
+        ),
+        (f"{PLACE}/x.cc:1 std::C<T, void> onnxruntime::C(T) [with T = int] failure 1", "failure 1"),
+        ("D:\\a\\core\\graph.cc:12 bad value (3 of 4)", "bad value (3 of 4)"),
+        (
+            "Check 'a > b' failed at src/op/concat.cpp:12:\nsizes differ",
+            "Check 'a > b' sizes differ",
+        ),
+        ("ratio 3.4: see model.h5 (1 of 2)", "ratio 3.4: see model.h5 (1 of 2)"),
+    ],
+)
+def test_an_engines_sentence_is_left_of_what_it_raises(raised: str, left: str) -> None:
+    assert first_line(RuntimeError(raised)) == left
+
+
+PACKAGE_TYPES = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "float8e5m2": ml_dtypes.float8_e5m2,
+    "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "uint4": ml_dtypes.uint4,
+    "int4": ml_dtypes.int4,
+    "uint2": ml_dtypes.uint2,
+    "int2": ml_dtypes.int2,
+}
+EACH = pytest.mark.parametrize("name", NARROW_TYPES)
+
+
+@EACH
+def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
+    narrow, dtype = NARROW_TYPES[name], PACKAGE_TYPES[name]
+    assert narrow.number == getattr(onnx.TensorProto, name.upper())
+    patterns = np.arange(2**narrow.bits, dtype=np.uint16 if narrow.bits == 16 else np.uint8)
+    if narrow.bits < 8:
+        # ONNX: the first element is in the lowest bits of a byte.
+        shares = [patterns[place :: 8 // narrow.bits] for place in range(8 // narrow.bits)]
+        shifted_shares = [share << narrow.bits * place for place, share in enumerate(shares)]
+        content = np.bitwise_or.reduce(shifted_shares).tobytes()
+        negative_values = {p: p - len(patterns) for p in range(len(patterns) // 2, len(patterns))}
+        is_signed = name.startswith("int")
+        expected = np.array(
+            [negative_values.get(int(p), p) if is_signed else int(p) for p in patterns]
+        )
+    else:
+        content = patterns.tobytes()
+        expected = patterns.view(dtype).astype(np.float32)
+    values = narrow.unpack(content, [2, len(patterns) // 2])
+    assert values.dtype == narrow.held_as
+    assert np.array_equal(values.ravel(), expected, equal_nan=narrow.held_as == "float32")
+
+
+@EACH
+def test_numbers_are_rounded_as_the_package_rounds_and_kept_by_packing(name: str) -> None:
+    narrow, dtype = NARROW_TYPES[name], PACKAGE_TYPES[name]
+    numbers = np.random.default_rng(0).standard_normal((7, 9)) * 3
+    array = (np.abs(numbers) if name.startswith("uint") else numbers).astype(np.float32)
+    if narrow.bits < 8:
+        array = np.clip(np.rint(array), narrow.values.min(), narrow.values.max())
+    nearest = narrow.round(array)
+    assert np.array_equal(nearest, array.astype(dtype).astype(narrow.held_as))
+    content = narrow.pack(nearest)
+    assert content.shape == array.shape
+    assert np.array_equal(narrow.unpack(content.tobytes(), array.shape), nearest)
+    assert np.array_equal(widen(nearest.astype(dtype)), nearest)
+
+
+@EACH
+def test_what_is_too_large_becomes_the_largest(name: str) -> None:
+    narrow = NARROW_TYPES[name]
+    largest = narrow.round(np.array([np.finfo(np.float32).max]))
+    assert np.isfinite(largest).all()
+    limits = ml_dtypes.iinfo if narrow.bits < 8 else ml_dtypes.finfo
+    assert largest[0] == float(limits(PACKAGE_TYPES[name]).max)
+
+
+def test_nan_stays_nan_in_floats() -> None:
+    for narrow in NARROW_TYPES.values():
+        if narrow.held_as == "float32":
+            array = np.array([np.nan, 1.0], np.float32)
+            assert np.array_equal(narrow.round(array), array, equal_nan=True)

@@ -319,12 +319,7 @@ KINDS = (
     one("language models", "decoder-fp16-prefill", half, _PREFILL),
     one("language models", "decoder-fp16-int4", partial(half, bits=4, positions=True), _SIZES),
     one("language models", "decoder-assumed", open_head),
-    one(
-        "language models",
-        "direct-lengths",
-        _direct_lengths,
-        ("batch=2", "sequence=1", "past=6"),
-    ),
+    one("language models", "direct-lengths", _direct_lengths, ("batch=2", "sequence=1", "past=6")),
     one(
         "language models",
         "joined-cache",

@@ -11,7 +11,7 @@ from tests.files.kinds import Kind
 from tests.files.measured import KINDS, measured
 
 NOT_MEASURED = {
-    "attribute-unknown": "compile_failed",  # by ONNX Runtime
+    "attribute-unknown": "compile_failed"  # by ONNX Runtime
 }
 """With the status of their rows."""
 COMMON = (

@@ -38,10 +38,7 @@ STAND_IN_SIZES = Sizes(
     limit_bytes=2**20,
 )
 LIMITS = Limits(
-    fp32_flop_per_s=1e8,
-    tf32_flop_per_s=8e8,
-    memory_bytes_per_s=1e8,
-    link_bytes_per_s=4e6,
+    fp32_flop_per_s=1e8, tf32_flop_per_s=8e8, memory_bytes_per_s=1e8, link_bytes_per_s=4e6
 )
 _CALL_NS, _LAUNCH_NS = 50, 2_000
 _WATTS = 300.0

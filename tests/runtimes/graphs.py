@@ -12,16 +12,7 @@ from app.contract.graphs import Graphs as ContractGraphs
 from exporters.types import ExportedModel, Factory, Reference, TensorSpec
 from tests.runtimes.torch_factories import WIDTH
 
-__all__ = [
-    "BATCHES",
-    "STEPS",
-    "Graphs",
-    "constant",
-    "node",
-    "quantised_conv",
-    "streamed",
-    "vector",
-]
+__all__ = ["BATCHES", "STEPS", "Graphs", "constant", "node", "quantised_conv", "streamed", "vector"]
 
 FACTORIES = Path(__file__).with_name("torch_factories.py")
 

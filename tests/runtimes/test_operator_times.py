@@ -196,7 +196,7 @@ def test_openvinos_means_become_a_time_that_one_slow_run_does_not_move() -> None
 @pytest.mark.rare
 @pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
-    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"
 )
 def test_operator_times_of_compiled_torch_leave_the_code_that_is_timed(
     graphs: Graphs, tmp_path: Path

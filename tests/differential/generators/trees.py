@@ -198,11 +198,7 @@ def tree_regressor(d: Draft) -> None:
     features, targets = d.integer(1, 4), d.integer(1, 2)
     _rows(d, features)
     nodes, leaves = _forest(d, features)
-    d.set(
-        **nodes,
-        n_targets=targets,
-        **_scores(d, "target", leaves, targets),
-    )
+    d.set(**nodes, n_targets=targets, **_scores(d, "target", leaves, targets))
     d.maybe(aggregate_function=d.pick(["SUM", "AVERAGE", "MIN", "MAX"]))
     d.maybe(base_values=_reals(d, targets))
 
@@ -212,11 +208,7 @@ def tree_classifier(d: Draft) -> None:
     features, classes = d.integer(1, 4), d.integer(3, 4)
     _rows(d, features, "T1")
     nodes, leaves = _forest(d, features)
-    d.set(
-        **nodes,
-        classlabels_int64s=list(range(classes)),
-        **_scores(d, "class", leaves, classes),
-    )
+    d.set(**nodes, classlabels_int64s=list(range(classes)), **_scores(d, "class", leaves, classes))
     d.maybe(post_transform=d.pick(_POST[:3]))
     d.outputs = 2
 

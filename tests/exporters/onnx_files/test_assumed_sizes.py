@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import ModelProto, TensorProto, helper
 
+from exporters.inputs import seeded_inputs
 from exporters.messages import Outline, OutlineRequest
 from exporters.onnx_files.outline import outline, read_skeleton
-from tests.exporters.support import graph, tensor
+from exporters.types import TEXT
+from tests.exporters.support import graph, model_of, nodes_of, tensor
 from tests.files.language import open_head
 
-INT64 = TensorProto.INT64
+INT64, FLOAT, STRING = TensorProto.INT64, TensorProto.FLOAT, TensorProto.STRING
 
 
-def sizes_of(path: Path, model: ModelProto) -> Outline:
-    onnx.save(model, path / "model.onnx")
-    return outline(OutlineRequest(str(path / "model.onnx")))
-
-
-def one_node(node: NodeProto, x: ValueInfoProto, **weights: np.ndarray) -> ModelProto:
-    return graph([node], [x], [tensor(node.output[0], None)], weights)
+def sized(folder: Path, model: ModelProto) -> Outline:
+    onnx.save(model, folder / "model.onnx")
+    return outline(OutlineRequest(str(folder / "model.onnx")))
 
 
 def weight(*shape: int) -> np.ndarray:
@@ -34,58 +34,108 @@ def integers(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-RELU = helper.make_node("Relu", ["x"], ["y"])
+RECURRENT = {"w": weight(1, 9, 7), "r": weight(1, 9, 3)}
+Sizes = dict[str, int]
+USUAL: dict[str, tuple[str, Sizes]] = {
+    "a sequence of ids": ("int64[batch,sequence]", {"batch": 1, "sequence": 128}),
+    "tokens": ("int64[N,num_tokens]", {"N": 1, "num_tokens": 128}),
+    "ids without names": ("int64[?,?]", {"x_0": 1, "x_1": 128}),
+    "a picture": ("float[b,3,h,w]", {"b": 1, "h": 224, "w": 224}),
+    "a picture without names": ("float[?,3,?,?]", {"x_0": 1, "x_2": 224, "x_3": 224}),
+    "a picture with its channels last": ("float[?,?,?,3]", {"x_0": 1, "x_1": 224, "x_2": 224}),
+    "a cache": ("float[b,12,past,64]", {"b": 1, "past": 128}),
+    "a cache without names": ("float[?,12,?,64]", {"x_0": 1, "x_2": 128}),
+    "frames": ("float[b,frames,80]", {"b": 1, "frames": 128}),
+    "features": ("float[batch,features]", {"batch": 1}),
+    "points in a picture": ("float[1,num_points,2]", {"num_points": 2}),
+    "points in space": ("float[1,3,num_points]", {"num_points": 128}),
+    **{
+        name: (f"float[{name},8]", {name: size})
+        for size, names in (
+            (128, ("num_tokens", "numTokens", "seqlen", "T", "timesteps", "max_len")),
+            (1, ("lifetime", "sentiments", "talent", "inside")),
+            (224, ("img_height", "imageWidth")),
+        )
+        for name in names
+    },
+}
+IMPLIED: dict[str, tuple[str, dict[str, np.ndarray], Sizes]] = {
+    "channels": ("(float[1,c,32,32] x) { y = Conv(x, w) }", {"w": weight(8, 3, 3, 3)}, {"c": 3}),
+    "rows of a product": (
+        "(float[batch,k] x) { y = MatMul(x, w) }",
+        {"w": weight(40, 5)},
+        {"batch": 1, "k": 40},
+    ),
+    "columns of a product": (
+        "(float[k,m] x) { y = MatMul(w, x) }",
+        {"w": weight(5, 40)},
+        {"k": 40},
+    ),
+    "rows of a Gemm": ("(float[1,k] x) { y = Gemm(x, w) }", {"w": weight(40, 5)}, {"k": 40}),
+    "steps of a recurrence": (
+        "(float[seq,1,k] x) { y = GRU <hidden_size = 3> (x, w, r) }",
+        RECURRENT,
+        {"seq": 128, "k": 7},
+    ),
+    "what is added": (
+        "(float[batch,seq,8] x) { y = Add(x, w) }",
+        {"w": weight(1, 64, 8)},
+        {"batch": 1, "seq": 64},
+    ),
+    "a target's size": (
+        "(float[batch,k] x) { y = Reshape(x, w) }",
+        {"w": integers(1, 4, 16)},
+        {"batch": 1, "k": 64},
+    ),
+    "a target's batch": (
+        "(float[batch,32] x) { y = Reshape(x, w) }",
+        {"w": integers(4, 16)},
+        {"batch": 2},
+    ),
+    "a target's sequence": (
+        "(float[1,seq,8] x) { y = Reshape(x, w) }",
+        {"w": integers(0, 10, -1, 8)},
+        {"seq": 10},
+    ),
+    "a number for each row is no sequence": (
+        "(float[batch,4,h,w] x, float[steps] timestep) { z = Relu(timestep) y = Relu(x) }",
+        {},
+        {"batch": 1, "h": 224, "w": 224, "steps": 1},
+    ),
+    "states of a recurrence are by batch": (
+        "(float[1,?,7] x, float[1,?,3] h) { , y = GRU <hidden_size = 3> (x, w, r, , , h) }",
+        RECURRENT,
+        {"x_1": 1, "h_1": 1},
+    ),
+    "a recurrence scans its first axis": (
+        "(float[?,?,7] x) { y = GRU <hidden_size = 3, layout = 0> (x, w, r) }",
+        RECURRENT,
+        {"x_0": 128, "x_1": 1},
+    ),
+    "a recurrence scans its second axis": (
+        "(float[?,?,7] x) { y = GRU <hidden_size = 3, layout = 1> (x, w, r) }",
+        RECURRENT,
+        {"x_0": 1, "x_1": 128},
+    ),
+    "a mask has the size of what it masks": (
+        "(float[batch,2,seq,seq] scores, float[?,1,?,?] mask) { y = Add(scores, mask) }",
+        {},
+        {"batch": 1, "seq": 128, "mask_0": 1, "mask_2": 128, "mask_3": 128},
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("shape", "element", "sizes"),
-    [
-        (["batch", "sequence"], INT64, {"batch": 1, "sequence": 128}),
-        (["N", "num_tokens"], INT64, {"N": 1, "num_tokens": 128}),
-        ([None, None], INT64, {"x_0": 1, "x_1": 128}),
-        (["b", 3, "h", "w"], TensorProto.FLOAT, {"b": 1, "h": 224, "w": 224}),
-        ([None, 3, None, None], TensorProto.FLOAT, {"x_0": 1, "x_2": 224, "x_3": 224}),
-        ([None, None, None, 3], TensorProto.FLOAT, {"x_0": 1, "x_1": 224, "x_2": 224}),
-        (["b", 12, "past", 64], TensorProto.FLOAT, {"b": 1, "past": 128}),
-        ([None, 12, None, 64], TensorProto.FLOAT, {"x_0": 1, "x_2": 128}),
-        (["b", "frames", 80], TensorProto.FLOAT, {"b": 1, "frames": 128}),
-        (["batch", "features"], TensorProto.FLOAT, {"batch": 1}),
-    ],
-)
-def test_an_axis_has_the_usual_size_of_what_it_counts(
-    tmp_path: Path, shape: list[int | str | None], element: int, sizes: dict[str, int]
-) -> None:
-    assert sizes_of(tmp_path, one_node(RELU, tensor("x", shape, element))).assumed == sizes
+@pytest.mark.parametrize("name", USUAL)
+def test_an_axis_has_the_usual_size_of_what_it_counts(tmp_path: Path, name: str) -> None:
+    x, sizes = USUAL[name]
+    assert sized(tmp_path, model_of(f"({x} x) => (float[] y) {{ y = Relu(x) }}")).assumed == sizes
 
 
-@pytest.mark.parametrize(
-    ("operator", "inputs", "shape", "weights", "sizes"),
-    [
-        ("Conv", "x w", [1, "c", 32, 32], {"w": weight(8, 3, 3, 3)}, {"c": 3}),
-        ("MatMul", "x w", ["batch", "k"], {"w": weight(40, 5)}, {"batch": 1, "k": 40}),
-        ("MatMul", "w x", ["k", "m"], {"w": weight(5, 40)}, {"k": 40}),
-        ("Gemm", "x w", [1, "k"], {"w": weight(40, 5)}, {"k": 40}),
-        ("GRU", "x w r", ["seq", 1, "k"], {"w": weight(1, 9, 7), "r": weight(1, 9, 3)},
-         {"seq": 128, "k": 7}),
-        ("Add", "x w", ["batch", "seq", 8], {"w": weight(1, 64, 8)}, {"batch": 1, "seq": 64}),
-        ("Reshape", "x w", ["batch", "k"], {"w": integers(1, 4, 16)}, {"batch": 1, "k": 64}),
-        ("Reshape", "x w", ["batch", 32], {"w": integers(4, 16)}, {"batch": 2}),
-        ("Reshape", "x w", [1, "seq", 8], {"w": integers(0, 10, -1, 8)}, {"seq": 10}),
-    ],
-)  # fmt: skip
-def test_an_axis_has_the_size_that_the_graph_implies(
-    tmp_path: Path,
-    operator: str,
-    inputs: str,
-    shape: list[int | str],
-    weights: dict[str, np.ndarray],
-    sizes: dict[str, int],
-) -> None:
-    node = helper.make_node(operator, inputs.split(), ["y"])
-    if operator == "GRU":
-        node.attribute.append(helper.make_attribute("hidden_size", 3))
-    inferred_sizes = sizes_of(tmp_path, one_node(node, tensor("x", shape), **weights))
-    assert inferred_sizes.assumed == sizes
+@pytest.mark.parametrize("name", IMPLIED)
+def test_an_axis_has_the_size_that_the_graph_implies(tmp_path: Path, name: str) -> None:
+    text, weights, sizes = IMPLIED[name]
+    model = model_of(text.replace(") {", ") => (float[] y) {", 1), weights)
+    assert sized(tmp_path, model).assumed == sizes
 
 
 @pytest.mark.parametrize(("has_state", "length"), [(False, 16_000), (True, 512)])
@@ -93,10 +143,7 @@ def test_a_waveform_lasts_a_second_and_a_chunk_of_a_stream_less(
     tmp_path: Path, has_state: bool, length: int
 ) -> None:
     inputs = [tensor("x", ["batch", "length"])]
-    nodes = [
-        helper.make_node("Unsqueeze", ["x", "axes"], ["signal"]),
-        helper.make_node("Conv", ["signal", "w"], ["bands"], strides=[5]),
-    ]
+    nodes = nodes_of("signal = Unsqueeze(x, axes) bands = Conv <strides = [5]> (signal, w)")
     weights = {"axes": integers(1), "w": weight(7, 1, 10)}
     if has_state:
         inputs.append(tensor("h", [1, "batch", 3]))
@@ -106,46 +153,15 @@ def test_a_waveform_lasts_a_second_and_a_chunk_of_a_stream_less(
             helper.make_node("GRU", ["steps", "v", "r", "", "", "h"], ["", "y"], hidden_size=3),
         ]
     output = tensor("y" if has_state else "bands", None)
-    sizes = sizes_of(tmp_path, graph(nodes, inputs, [output], weights))
+    sizes = sized(tmp_path, graph(nodes, inputs, [output], weights))
     assert sizes.assumed == {"batch": 1, "length": length}
-
-
-@pytest.mark.parametrize(
-    ("shape", "sizes"),
-    [
-        ([1, "num_points", 2], {"num_points": 2}),
-        ([1, 3, "num_points"], {"num_points": 128}),
-    ],
-)
-def test_points_in_a_picture_are_few(
-    tmp_path: Path, shape: list[int | str], sizes: dict[str, int]
-) -> None:
-    assert sizes_of(tmp_path, one_node(RELU, tensor("x", shape))).assumed == sizes
-
-
-def test_a_number_for_each_row_is_no_sequence(tmp_path: Path) -> None:
-    inputs = [tensor("x", ["batch", 4, "h", "w"]), tensor("timestep", ["steps"])]
-    nodes = [
-        helper.make_node("Relu", ["x"], ["y"]),
-        helper.make_node("Relu", ["timestep"], ["z"]),
-    ]
-    model = graph(nodes, inputs, [tensor("y", None), tensor("z", None)])
-    assert sizes_of(tmp_path, model).assumed["steps"] == 1
-
-
-def test_the_states_of_a_recurrence_are_by_batch(tmp_path: Path) -> None:
-    node = helper.make_node("GRU", ["x", "w", "r", "", "", "h"], ["", "y"], hidden_size=3)
-    inputs = [tensor("x", [1, None, 7]), tensor("h", [1, None, 3])]
-    weights = {"w": weight(1, 9, 7), "r": weight(1, 9, 3)}
-    sizes = sizes_of(tmp_path, graph([node], inputs, [tensor("y", None)], weights))
-    assert set(sizes.assumed.values()) == {1}
 
 
 def test_the_weights_that_imply_a_size_may_be_large(tmp_path: Path) -> None:
     """Their values are skipped, their shape is not."""
-    node = helper.make_node("MatMul", ["x", "w"], ["y"])
-    model = one_node(node, tensor("x", ["batch", "k"]), w=weight(300, 200))
-    assert sizes_of(tmp_path, model).assumed["k"] == 300
+    text = "(float[batch,k] x) => (float[] y) { y = MatMul(x, w) }"
+    model = model_of(text, {"w": weight(300, 200)})
+    assert sized(tmp_path, model).assumed["k"] == 300
     skeleton = read_skeleton(tmp_path / "model.onnx")
     assert skeleton.ByteSize() < 1000
     assert list(skeleton.graph.initializer[0].dims) == [300, 200]
@@ -163,13 +179,13 @@ def test_a_total_follows_from_its_parts(tmp_path: Path, total: str) -> None:
     nodes = [helper.make_node("Identity", [value.name], [f"{value.name}_y"]) for value in inputs]
     outputs = [tensor(f"{value.name}_y", None) for value in inputs]
     outputs[0].type.tensor_type.elem_type = outputs[1].type.tensor_type.elem_type = INT64
-    sizes = sizes_of(tmp_path, graph(nodes, inputs, outputs))
+    sizes = sized(tmp_path, graph(nodes, inputs, outputs))
     assert sizes.sums == {total: ("past_sequence", "sequence")}
     assert sizes.assumed == {"batch": 1, "sequence": 128, "past_sequence": 128, total: 256}
 
 
 def test_the_head_size_of_a_cache_follows_from_its_attention(tmp_path: Path) -> None:
-    sizes = sizes_of(tmp_path, open_head())
+    sizes = sized(tmp_path, open_head())
     assert sizes.assumed["kv_cache_dim"] == 16
     past_length, current = sizes.assumed["past_sequence_length"], sizes.assumed["sequence_length"]
     assert sizes.assumed["total_sequence_length"] == past_length + current
@@ -183,7 +199,7 @@ def test_a_sliding_cache_has_the_size_of_its_window(tmp_path: Path) -> None:
     attention = next(node for node in model.graph.node if node.op_type == "GroupQueryAttention")
     attention.attribute.append(helper.make_attribute("sliding_window_cache", 1))
     attention.attribute.append(helper.make_attribute("local_window_size", 48))
-    sizes = sizes_of(tmp_path, model)
+    sizes = sized(tmp_path, model)
     assert sizes.assumed["past_sliding_length"] == 48
     assert set(sizes.sums["total_sequence_length"]) == {"past_sequence_length", "sequence_length"}
 
@@ -193,11 +209,95 @@ def test_what_is_joined_has_the_sizes_of_what_it_is_joined_to(tmp_path: Path) ->
     the file alone declares the shape: ONNX does not define the operator that makes them."""
     past_key = tensor("past_key", ["batch", 2, "past_sequence_length", "kv_cache_dim"])
     x = tensor("x", ["batch", "sequence_length", 32])
-    nodes = [
-        helper.make_node("Split2Heads", ["x"], ["new_key"], domain="a.vendor"),
-        helper.make_node("Concat", ["past_key", "new_key"], ["y"], axis=-2),
-    ]
+    nodes = nodes_of("""
+        new_key = a.vendor.Split2Heads(x) y = Concat <axis = -2> (past_key, new_key)
+    """)
     model = graph(nodes, [past_key, x], [tensor("y", None)], vendor="a.vendor")
     model.graph.value_info.append(tensor("new_key", ["batch", 2, "sequence_length", 16]))
     expected = {"batch": 1, "past_sequence_length": 127, "kv_cache_dim": 16, "sequence_length": 1}
-    assert sizes_of(tmp_path, model).assumed == expected
+    assert sized(tmp_path, model).assumed == expected
+
+
+def runs(folder: Path, found: Outline) -> None:
+    """The engine itself takes the sizes."""
+    session = onnxruntime.InferenceSession(
+        folder / "model.onnx", providers=["CPUExecutionProvider"]
+    )
+    session.run(None, seeded_inputs(found.inputs, found.assumed, 0))
+
+
+def columns(names: Sequence[str], element: int = FLOAT) -> ModelProto:
+    """A pipeline of columns, as converters of tables write it."""
+    return graph(
+        [
+            helper.make_node("Concat", list(names), ["table"], axis=1),
+            helper.make_node("Identity", ["table"], ["y"]),
+        ],
+        [tensor(name, [None, 1], element) for name in names],
+        [tensor("y", None, element)],
+    )
+
+
+@pytest.mark.parametrize("element", [FLOAT, STRING])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("age", "lifetime_value"),
+        ("sentiment", "port", "column"),
+        ("image_width", "text", "n_steps"),
+    ],
+)
+def test_columns_of_a_table_have_one_row(
+    tmp_path: Path, names: Sequence[str], element: int
+) -> None:
+    found = sized(tmp_path, columns(names, element))
+    assert found.assumed == {f"{name}_0": 1 for name in names}
+    first, *others = found.axes
+    assert found.sums == dict.fromkeys(others, (first,))
+    assert found.batch == first
+
+
+def test_texts_are_one(tmp_path: Path) -> None:
+    model = graph(
+        [helper.make_node("Identity", ["text"], ["y"])],
+        [tensor("text", [None], STRING)],
+        [tensor("y", None, STRING)],
+    )
+    found = sized(tmp_path, model)
+    assert found.inputs[0].dtype == TEXT
+    assert found.assumed == {"text_0": 1}
+
+
+def test_what_a_loop_scans_is_a_sequence(tmp_path: Path) -> None:
+    text = """(float[8] first, float[?,8] x) => (float[8] last, float[] y) {
+        last, y = Scan <num_scan_inputs = 1, body = body (float[8] state, float[8] row)
+            => (float[8] next, float[8] out) { next = Add(state, row) out = Identity(next) }
+        > (first, x)
+    }"""
+    found = sized(tmp_path, model_of(text))
+    assert found.assumed == {"x_0": 128}
+    runs(tmp_path, found)
+
+
+@pytest.mark.parametrize("names", [("nodes", "edges"), (None, None), ("N_v", "N_e")])
+def test_a_graph_network_has_nodes_and_edges(
+    tmp_path: Path, names: tuple[str | None, str | None]
+) -> None:
+    """Messages along edges, weighted by an attribute of the edge, summed where the edge ends."""
+    nodes = nodes_of("""
+        source = Gather <axis = 0> (edge_index, zero)
+        target = Gather <axis = 0> (edge_index, one) sent = Gather <axis = 0> (x, source)
+        messages = Mul(sent, edge_attr) places = Unsqueeze(target, last)
+        y = ScatterND <reduction = "add"> (x, places, messages)
+    """)
+    weights = {"zero": np.array(0), "one": np.array(1), "last": np.array([1])}
+    inputs = [
+        tensor("x", [names[0], 8]),
+        tensor("edge_index", [2, names[1]], INT64),
+        tensor("edge_attr", [names[1], 8]),
+    ]
+    found = sized(tmp_path, graph(nodes, inputs, [tensor("y", None)], weights, opset=18))
+    shapes = [spec.shape_at(found.assumed) for spec in found.inputs]
+    assert shapes[0][0] >= 16
+    assert shapes[1][1] == shapes[2][0] == 128
+    runs(tmp_path, found)

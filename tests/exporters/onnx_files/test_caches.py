@@ -1,21 +1,30 @@
-"""Caches of decoders whatever they are called, and the sizes of a step with them."""
+"""Sizes of a step with a decoder's caches, and sizes that are found by trial runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from app.plan.expand import expand, sizes_assumed
 from app.plan.plan import parse_plan
+from exporters.agreement import Bound
+from exporters.inputs import seeded_inputs
 from exporters.messages import Outline, OutlineRequest
 from exporters.onnx_files.caches import cache_inputs
+from exporters.onnx_files.evaluator import FileEvaluator
+from exporters.onnx_files.input_roles import meant
+from exporters.onnx_files.model_io import inspect
 from exporters.onnx_files.outline import outline
-from tests.exporters.support import graph, tensor
+from exporters.onnx_files.trial import SEARCH_S
+from exporters.types import NoReference
+from tests.exporters.support import graph, model_of, nodes_of, tensor
 from tests.files.language import decoder
 
 INT64 = TensorProto.INT64
@@ -45,12 +54,10 @@ def joined() -> ModelProto:
             node("Concat", [f"{part}_t", f"{part}_n"], [f"{part}_all"], axis=-2),
             node("Identity", [f"{part}_all"], [f"present_{part}_0"]),
         ]
-    nodes += [
-        node("Transpose", ["key_all"], ["key_last"], perm=[0, 1, 3, 2]),
-        node("MatMul", ["key_n", "key_last"], ["scores"]),
-        node("MatMul", ["scores", "value_all"], ["y"]),
-        node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
-    ]
+    nodes += nodes_of("""
+        key_last = Transpose <perm = [0, 1, 3, 2]> (key_all) scores = MatMul(key_n, key_last)
+        y = MatMul(scores, value_all) mask = Cast <to = 1> (attention_mask)
+    """)
     outputs = [tensor(name, None) for name in ("y", "mask", "present_key_0", "present_value_0")]
     return graph(nodes, inputs, outputs, weights)
 
@@ -112,37 +119,50 @@ def test_what_attention_takes_as_caches_are_caches(tmp_path: Path, names: tuple[
     assert found.assumed["total_sequence_length"] == 128
 
 
-def test_a_cache_that_a_branch_joins_is_one(tmp_path: Path) -> None:
-    """As optimum merges a decoder with and without caches."""
-    result = tensor("all", ["batch", 2, None, 16])
-    joins = helper.make_graph([node("Concat", ["past", "n"], ["all"], axis=2)], "t", [], [result])
-    result = tensor("n2", ["batch", 2, None, 16])
-    takes = helper.make_graph([node("Identity", ["n"], ["n2"])], "e", [], [result])
-    nodes = [
-        node("Relu", ["new"], ["n"]),
-        node("If", ["use_cache"], ["present"], then_branch=joins, else_branch=takes),
-    ]
-    inputs = [
-        tensor("new", ["batch", 2, "steps", 16]),
-        tensor("past", ["batch", 2, "kept", 16]),
-        tensor("use_cache", [1], TensorProto.BOOL),
-    ]
-    found = sized(tmp_path, graph(nodes, inputs, [tensor("present", None)]))
-    assert found.assumed == {"batch": 1, "steps": 1, "kept": 127}
+JOINED: dict[str, tuple[str, dict[str, int], dict[str, int]]] = {
+    # As optimum merges a decoder with and without caches.
+    "in a branch": (
+        """(float[batch,2,steps,16] new, float[batch,2,kept,16] past, bool[1] use_cache)
+        => (float[] present) { n = Relu(new) present = If (use_cache) <
+            then_branch = t () => (float[batch,2,?,16] all) { all = Concat <axis = 2> (past, n) },
+            else_branch = e () => (float[batch,2,?,16] n2) { n2 = Identity(n) }
+        > }""",
+        {"past": 2},
+        {"batch": 1, "steps": 1, "kept": 127},
+    ),
+    "and not given back": (
+        """(float[batch,time,8] x, float[batch,past,8] past_frames) => (float[] y) {
+            r = Relu(x) all = Concat <axis = 1> (past_frames, r) y = ReduceMean(all) }""",
+        {},
+        {"batch": 1, "time": 128, "past": 128},
+    ),
+    # Layers, batch, heads, past, width: recognisers of speech keep all caches in one input.
+    "as a part of a large one": (
+        """(float[b,2,new,8] chunk, float[2,b,2,kept,8] memory) => (float[] next) {
+            one = Gather <axis = 0> (memory, zero) n = Relu(chunk)
+            all = Concat <axis = 2> (one, n) wide = Unsqueeze(all, first)
+            next = Concat <axis = 0> (wide, wide) }""",
+        {"memory": 3},
+        {"b": 1, "new": 1, "kept": 127},
+    ),
+    "to a chunk of fixed length": (
+        """(float[batch,16,8] chunk, float[batch,past,8] kept) => (float[] next) {
+            n = Relu(chunk) next = Concat <axis = 1> (kept, n) }""",
+        {"kept": 1},
+        {"batch": 1, "past": 127},
+    ),
+}
 
 
-def test_what_is_joined_and_not_given_back_is_no_cache(tmp_path: Path) -> None:
-    nodes = [
-        node("Relu", ["x"], ["r"]),
-        node("Concat", ["past_frames", "r"], ["all"], axis=1),
-        node("ReduceMean", ["all"], ["y"]),
-    ]
-    inputs = [tensor("x", ["batch", "time", 8]), tensor("past_frames", ["batch", "past", 8])]
-    model = graph(nodes, inputs, [tensor("y", None)])
-    assert cache_inputs(model.graph) == {}
+@pytest.mark.parametrize("kind", JOINED)
+def test_what_is_joined_and_given_back_is_a_cache(tmp_path: Path, kind: str) -> None:
+    text, caches, sizes = JOINED[kind]
+    model = model_of(text, {"zero": np.array(0), "first": np.array([0])})
+    assert {name: cache.axis for name, cache in cache_inputs(model.graph).items()} == caches
     found = sized(tmp_path, model)
-    assert found.assumed == {"batch": 1, "time": 128, "past": 128}
-    assert not found.past
+    assert found.assumed == sizes
+    steps = {"steps", "new"} & {*sizes}
+    assert found.past == ("kept" if steps else ""), "a step of one token"
 
 
 def test_nothing_past_is_the_prefill(tmp_path: Path) -> None:
@@ -164,28 +184,165 @@ def test_nothing_past_is_the_prefill(tmp_path: Path) -> None:
     assert assumed["Q"] == 128
 
 
-def test_a_part_of_one_large_cache_is_a_cache(tmp_path: Path) -> None:
-    """Layers, batch, heads, past, width: as recognisers of speech keep all caches in one input."""
+def runs(folder: Path, found: Outline) -> None:
+    """The engine itself takes the sizes."""
+    model = onnx.load(folder / "model.onnx")
+    session = onnxruntime.InferenceSession(
+        folder / "model.onnx", providers=["CPUExecutionProvider"]
+    )
+    session.run(None, seeded_inputs(meant(found.inputs, model), found.assumed, 0))
+
+
+def axis_of(source: str, place: int) -> list[NodeProto]:
+    """One dimension of a tensor as a vector, as torch writes it."""
+    return [
+        node("Shape", [source], [f"{source}.shape{place}"]),
+        node("Gather", [f"{source}.shape{place}", f"n{place}"], [f"{source}.{place}"]),
+    ]
+
+
+NUMBERS = {f"n{place}": np.array([place]) for place in range(3)}
+
+
+@pytest.mark.parametrize("length", [64, 50, 300])
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_heads_of_one_length_imply_it(tmp_path: Path, length: int, is_hidden: bool) -> None:
+    """Attention traced at one length, whose batch follows the input. Where a node that inference
+    does not know stands before it, only a run can tell."""
     nodes = [
-        node("Gather", ["memory", "layer"], ["one"], axis=0),
-        node("Relu", ["chunk"], ["n"]),
-        node("Concat", ["one", "n"], ["all"], axis=2),
-        node("Unsqueeze", ["all", "first"], ["wide"]),
-        node("Concat", ["wide", "wide"], ["next"], axis=0),
+        *axis_of("x", 0),
+        node("Mul", ["x.0", "four"], ["heads"]),
+        node("Concat", ["length", "heads", "width"], ["target"], axis=0),
+        node("Transpose", ["x"], ["first"], perm=[1, 0, 2]),
+        node("Reshape", ["first", "target"], ["split"]),
+        node("Softmax", ["split"], ["y"]),
     ]
-    inputs = [
-        tensor("chunk", ["b", 2, "new", 8]),
-        tensor("memory", [2, "b", 2, "kept", 8]),
-    ]
-    weights = {"layer": np.array(0), "first": np.array([0])}
-    model = graph(nodes, inputs, [tensor("next", None)], weights)
-    assert {name: cache.axis for name, cache in cache_inputs(model.graph).items()} == {"memory": 3}
-    assert sized(tmp_path, model).assumed == {"b": 1, "new": 1, "kept": 127}
+    weights = {
+        **NUMBERS,
+        "four": np.array([4]),
+        "length": np.array([length]),
+        "width": np.array([12]),
+    }
+    if is_hidden:
+        nodes[4:4] = nodes_of("""
+            places = NonZero(ones) flat = Reshape(places, n1_flat)
+            same = Gather <axis = 2> (x, flat)
+        """)
+        nodes[7] = node("Transpose", ["same"], ["first"], perm=[1, 0, 2])
+        weights |= {"ones": np.ones(48, np.float32), "n1_flat": np.array([-1])}
+    model = graph(nodes, [tensor("x", ["batch", "sequence", 48])], [tensor("y", None)], weights)
+    found = sized(tmp_path, model)
+    assert found.assumed == {"batch": 1, "sequence": length}
+    runs(tmp_path, found)
 
 
-def test_a_chunk_of_fixed_length_is_no_step_of_one_token(tmp_path: Path) -> None:
-    nodes = [node("Relu", ["chunk"], ["n"]), node("Concat", ["kept", "n"], ["next"], axis=1)]
-    inputs = [tensor("chunk", ["batch", 16, 8]), tensor("kept", ["batch", "past", 8])]
-    found = sized(tmp_path, graph(nodes, inputs, [tensor("next", None)]))
-    assert found.assumed == {"batch": 1, "past": 127}
-    assert not found.past
+@pytest.mark.parametrize("offset", [0, 2])
+@pytest.mark.parametrize("rows", [38, 514])
+def test_a_table_of_positions_bounds_the_sequence(tmp_path: Path, rows: int, offset: int) -> None:
+    """Positions that the graph counts itself, from an offset on."""
+    nodes = [
+        node("Gather", ["words", "ids"], ["e"]),
+        node("ConstantOfShape", ["ids_shape"], ["ones"], value=one()),
+        node("CumSum", ["ones", "last"], ["counted"]),
+        node("Add", ["counted", "start"], ["positions"]),
+        node("Gather", ["table", "positions"], ["p"]),
+        node("Add", ["e", "p"], ["y"]),
+    ]
+    nodes.insert(0, node("Shape", ["ids"], ["ids_shape"]))
+    weights = {
+        "words": np.zeros((40, 8), np.float32),
+        "table": np.zeros((rows, 8), np.float32),
+        "last": np.array(1),
+        "start": np.array(offset - 1),
+    }
+    inputs = [tensor("ids", ["batch", "sequence"], INT64)]
+    found = sized(tmp_path, graph(nodes, inputs, [tensor("y", None)], weights))
+    assert 16 <= found.assumed["sequence"] <= min(128, rows - offset)
+    runs(tmp_path, found)
+
+
+def one() -> TensorProto:
+    return helper.make_tensor("one", INT64, [1], [1])
+
+
+def test_a_sliced_table_bounds_what_is_added_to_it(tmp_path: Path) -> None:
+    nodes = [
+        *axis_of("x", 1),
+        node("Slice", ["table", "n0", "x.1", "n1"], ["positions"]),
+        node("Add", ["x", "positions"], ["y"]),
+    ]
+    weights = {**NUMBERS, "table": np.zeros((1, 38, 8), np.float32)}
+    model = graph(nodes, [tensor("x", ["batch", "tokens", 8])], [tensor("y", None)], weights)
+    found = sized(tmp_path, model)
+    assert 16 <= found.assumed["tokens"] <= 38
+    runs(tmp_path, found)
+
+
+def test_an_image_has_the_sides_that_its_patches_need(tmp_path: Path) -> None:
+    nodes = [
+        node("Conv", ["x", "w"], ["patches"], strides=[16, 16]),
+        *axis_of("patches", 0),
+        node("Concat", ["patches.0", "rest"], ["target"], axis=0),
+        node("Reshape", ["patches", "target"], ["y"]),
+    ]
+    weights = {**NUMBERS, "w": np.zeros((8, 3, 16, 16), np.float32), "rest": np.array([8, 24 * 24])}
+    model = graph(nodes, [tensor("x", ["n", 3, "h", "w_"])], [tensor("y", None)], weights)
+    model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"
+    found = sized(tmp_path, model)
+    assert found.assumed == {"n": 1, "h": 384, "width": 384}
+    runs(tmp_path, found)
+
+
+def test_results_that_would_be_too_large_halve_the_sizes(tmp_path: Path) -> None:
+    target: Sequence[int] = (64, 1, 4, 1, 8)
+    nodes = nodes_of("columns = Reshape(x, wide) y = Expand(columns, many)")
+    weights = {"wide": np.array([1, 1, -1, 1, 8]), "many": np.array([64, 1, 1, 64, 8])}
+    model = graph(nodes, [tensor("x", ["b", "h", "w", 8])], [tensor("y", None)], weights)
+    found = sized(tmp_path, model)
+    side = found.assumed["h"]
+    assert found.assumed == {"b": 1, "h": side, "w": side}
+    assert side < 224
+    assert prod(target) // 4 * side * side * 64 * 4 <= 256 << 20
+    runs(tmp_path, found)
+
+
+def test_a_file_that_no_size_helps_keeps_the_usual_ones(tmp_path: Path) -> None:
+    nodes = nodes_of("places = NonZero(x) p = Gather(table, ten) y = Add(places, p)")
+    weights = {"table": np.zeros(3, np.int64), "ten": np.array([10])}
+    model = graph(nodes, [tensor("x", ["batch", "seq"])], [tensor("y", None, INT64)], weights)
+    found = sized(tmp_path, model)
+    assert found.assumed == {"batch": 1, "seq": 128}
+
+
+def test_a_run_that_lasts_is_ended(tmp_path: Path) -> None:
+    """Nodes without end: the search gives up within its time, and the usual sizes stay."""
+    import time
+
+    body = helper.make_graph(
+        [node("Add", ["state", "step"], ["next"]), node("Identity", ["going"], ["still"])],
+        "body",
+        [tensor("i", [], INT64), tensor("going", [], TensorProto.BOOL), tensor("state", None)],
+        [tensor("still", [], TensorProto.BOOL), tensor("next", None)],
+    )
+    nodes = [node("Loop", ["", "true", "x"], ["y"], body=body)]
+    weights = {"true": np.array(True), "step": np.array(1, np.float32)}
+    model = graph(nodes, [tensor("x", ["batch", "seq", 8])], [tensor("y", None)], weights)
+    begin = time.monotonic()
+    assert sized(tmp_path, model).assumed == {"batch": 1, "seq": 128}
+    assert time.monotonic() - begin < 4 * SEARCH_S
+
+
+def test_a_size_that_does_not_fit_is_refused_with_one_that_does(tmp_path: Path) -> None:
+    """Of a length that the user gave."""
+    nodes = [node("Reshape", ["x", "target"], ["y"])]
+    x, y = tensor("x", ["sequence", 1, 192]), tensor("y", [64, 4, 48])
+    model = graph(nodes, [x], [y], {"target": np.array([64, 4, 48])})
+    found = sized(tmp_path, model)
+    assert found.assumed == {"sequence": 64}
+    path = tmp_path / "model.onnx"
+    (output,) = inspect(path).outputs
+    evaluator = FileEvaluator("model.onnx", path, [output], found.inputs)
+    inputs = {"x": np.zeros((128, 1, 192), np.float32)}
+    with pytest.raises(NoReference) as refusal:
+        evaluator.computed(inputs, {"sequence": 128}, Bound(1e-5))
+    assert "--axis sequence=64" in refusal.value.remedy

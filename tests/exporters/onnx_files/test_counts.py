@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from exporters.messages import ExportRequest
 from exporters.onnx_files.counts import Arithmetic, Counts, arithmetic, count
 from exporters.worker.export import export
-from tests.exporters.support import LIGHT, WorkerProcess, graph, save_affine, tensor
+from tests.exporters.support import LIGHT, WorkerProcess, graph, nodes_of, save_affine, tensor
 
 
 def _model(nodes: list[NodeProto], x: list[int | str], **weights: np.ndarray) -> ModelProto:
@@ -74,11 +73,7 @@ def test_weights_of_four_bits_count_as_many_as_they_are() -> None:
 
 
 def test_a_number_of_a_formula_is_no_weight_and_a_single_bias_is() -> None:
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("Add", ["h", "b"], ["k"]),
-        helper.make_node("Div", ["k", "scale"], ["y"]),
-    ]
+    nodes = nodes_of("h = MatMul(x, w) k = Add(h, b) y = Div(k, scale)")
     one = np.ones(1, np.float32)
     model = _model(nodes, [2, 3], w=_zeros(3, 1), b=one, scale=one)
     assert count(model, {}).parameters == 3 + 1
@@ -143,12 +138,9 @@ def test_weights_in_another_file_count_without_being_read(tmp_path: Path) -> Non
 
 
 def test_products_of_weights_alone_are_computed_once_and_not_counted() -> None:
-    nodes = [
-        helper.make_node("MatMul", ["a", "b"], ["w"]),
-        helper.make_node("Conv", ["image", "kernel"], ["folded"]),
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("Add", ["h", "folded"], ["y"]),
-    ]
+    nodes = nodes_of("""
+        w = MatMul(a, b) folded = Conv(image, kernel) h = MatMul(x, w) y = Add(h, folded)
+    """)
     weights = {"a": _zeros(4, 8), "b": _zeros(8, 4)}
     model = _model(nodes, [1, 4], **weights, image=_zeros(1, 1, 6, 6), kernel=_zeros(1, 1, 3, 3))
     assert count(model, {}) == Counts(4 * 4 + 16, 4 * 4 + 16, 4 * 4)
@@ -218,8 +210,7 @@ def test_weights_of_inner_graphs_count_and_outer_ones_once() -> None:
         return helper.make_graph([*nodes, own_node], name, [], [result], [weight])
 
     nodes = [
-        helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0),
-        helper.make_node("Cast", ["m"], ["c"], to=9),
+        *nodes_of("m = ReduceMax <keepdims = 0> (x) c = Cast <to = 9> (m)"),
         helper.make_node(
             "If", ["c"], ["y"], then_branch=branch("t", "outer"), else_branch=branch("e", "outer")
         ),
@@ -264,12 +255,10 @@ def test_products_agree_with_loops_over_their_definition(seed: int) -> None:
 
 def test_products_whose_shapes_inference_lacks_are_counted_from_a_run(tmp_path: Path) -> None:
     """As in most transformers, where a Reshape takes sizes that are computed from other values."""
-    nodes = [
-        helper.make_node("ReduceMax", ["n"], ["most"], keepdims=1),
-        helper.make_node("Concat", ["most", "rest"], ["sizes"], axis=0),
-        helper.make_node("Reshape", ["x", "sizes"], ["r"]),
-        helper.make_node("MatMul", ["r", "w"], ["y"]),
-    ]
+    nodes = nodes_of("""
+        most = ReduceMax <keepdims = 1> (n) sizes = Concat <axis = 0> (most, rest)
+        r = Reshape(x, sizes) y = MatMul(r, w)
+    """)
     ends = [tensor("x", [6, 4]), tensor("n", [1], TensorProto.INT64)], [tensor("y", ["a", "b", 8])]
     weights = {"w": _zeros(4, 8), "rest": np.array([-1, 4])}
     path = tmp_path / "run.onnx"
@@ -288,10 +277,7 @@ def test_products_in_loops_and_branches_count_as_often_as_they_run(tmp_path: Pat
     """Four turns of a product of 2 x 3 with 3 x 3, then the branch of two that is taken."""
     bools = TensorProto.BOOL
     body = helper.make_graph(
-        [
-            helper.make_node("MatMul", ["h", "w"], ["g"]),
-            helper.make_node("Identity", ["go"], ["on"]),
-        ],
+        nodes_of("g = MatMul(h, w) on = Identity(go)"),
         "body",
         [tensor("i", [], TensorProto.INT64), tensor("go", [], bools), tensor("h", [2, 3])],
         [tensor("on", [], bools), tensor("g", [2, 3])],
@@ -331,78 +317,65 @@ def test_weights_that_a_kernel_packs_for_itself_have_their_sizes(tmp_path: Path)
 
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
 FULL = np.ones((8, 8), np.float32)
-_node = helper.make_node
 
 
-def _arithmetic_of(nodes: Sequence[NodeProto], **weights: np.ndarray) -> Arithmetic:
-    return arithmetic(graph(nodes, [X], [Y], weights, vendor="com.microsoft"))
+EIGHT: dict[str, np.ndarray] = {
+    "w": np.ones((8, 8), np.uint8),
+    "scale": np.array(0.1, np.float32),
+}
+WIDE, NARROW = {"w": FULL}, {"w": FULL.astype(np.float16)}
+ARITHMETIC: dict[str, tuple[str, dict[str, np.ndarray], Arithmetic]] = {
+    "floats, by the longest path of products": (
+        "a = MatMul(x, w) b = MatMul(a, w) c = MatMul(x, w) y = Add(b, c)",
+        WIDE,
+        Arithmetic("fp32", 2),
+    ),
+    # What `keep_io_types` makes: its 5e-4 is no fault of the runtime.
+    "halves with float ends": (
+        "h = Cast <to = 10> (x) m = MatMul(h, w) y = Cast <to = 1> (m)",
+        NARROW,
+        Arithmetic("fp16", 1),
+    ),
+    "narrow products of wide weights": (
+        "h = Cast <to = 16> (x) v = Cast <to = 16> (w) m = MatMul(h, v) y = Cast <to = 1> (m)",
+        WIDE,
+        Arithmetic("bf16", 1),
+    ),
+    "weights that are stored narrow": (
+        "v = Cast <to = 1> (w) t = Transpose(v) y = MatMul(x, t)",
+        NARROW,
+        Arithmetic("fp16", 1),
+    ),
+    "quantised weights": (
+        "v = DequantizeLinear(w, scale) y = MatMul(x, v)",
+        EIGHT,
+        Arithmetic("int8", 1),
+    ),
+    "integer products": (
+        "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z) y = Cast <to = 1> (i)",
+        EIGHT,
+        Arithmetic("int8", 1),
+    ),
+    "products of a vendor": (
+        "y = com.microsoft.MatMulNBits(x, w, scale)",
+        EIGHT,
+        Arithmetic("int8", 1),
+    ),
+    "narrow types beside float products": (
+        "h = Cast <to = 10> (x) f = Cast <to = 1> (h) r = Relu(f) y = MatMul(r, w)",
+        WIDE,
+        Arithmetic("fp32", 1),
+    ),
+    "narrow types without products": (
+        "h = Cast <to = 10> (x) y = Cast <to = 1> (h)",
+        {},
+        Arithmetic("fp16", 0),
+    ),
+}
 
 
-def test_a_float_graph_is_one_and_its_products_are_counted_along_its_longest_path() -> None:
-    nodes = [
-        _node("MatMul", ["x", "w"], ["a"]),
-        _node("MatMul", ["a", "w"], ["b"]),
-        _node("MatMul", ["x", "w"], ["c"]),
-        _node("Add", ["b", "c"], ["y"]),
-    ]
-    assert _arithmetic_of(nodes, w=FULL) == Arithmetic("fp32", 2)
-
-
-def test_a_half_graph_with_float_ends_is_a_half_graph() -> None:
-    """What `keep_io_types` makes: its 5e-4 is no fault of the runtime."""
-    nodes = [
-        _node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16),
-        _node("MatMul", ["h", "w"], ["m"]),
-        _node("Cast", ["m"], ["y"], to=TensorProto.FLOAT),
-    ]
-    assert _arithmetic_of(nodes, w=FULL.astype(np.float16)).narrowest == "fp16"
-
-
-def test_products_in_a_narrow_type_count_where_weights_are_wide() -> None:
-    nodes = [
-        _node("Cast", ["x"], ["h"], to=TensorProto.BFLOAT16),
-        _node("Cast", ["w"], ["v"], to=TensorProto.BFLOAT16),
-        _node("MatMul", ["h", "v"], ["m"]),
-        _node("Cast", ["m"], ["y"], to=TensorProto.FLOAT),
-    ]
-    assert _arithmetic_of(nodes, w=FULL).narrowest == "bf16"
-
-
-def test_weights_that_are_stored_narrow_count_where_products_are_wide() -> None:
-    nodes = [
-        _node("Cast", ["w"], ["v"], to=TensorProto.FLOAT),
-        _node("Transpose", ["v"], ["t"]),
-        _node("MatMul", ["x", "t"], ["y"]),
-    ]
-    assert _arithmetic_of(nodes, w=FULL.astype(np.float16)).narrowest == "fp16"
-
-
-@pytest.mark.parametrize("form", ["qdq", "integer", "vendor"])
-def test_quantised_graphs_are_found_in_each_of_their_forms(form: str) -> None:
-    eight, scale = np.ones((8, 8), np.uint8), np.array(0.1, np.float32)
-    if form == "qdq":
-        nodes = [
-            _node("DequantizeLinear", ["w", "scale"], ["v"]),
-            _node("MatMul", ["x", "v"], ["y"]),
-        ]
-    elif form == "integer":
-        nodes = [
-            _node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
-            _node("MatMulInteger", ["q", "w", "z"], ["i"]),
-            _node("Cast", ["i"], ["y"], to=TensorProto.FLOAT),
-        ]
-    else:
-        nodes = [_node("MatMulNBits", ["x", "w", "scale"], ["y"], domain="com.microsoft")]
-    assert _arithmetic_of(nodes, w=eight, scale=scale).narrowest == "int8"
-
-
-def test_narrow_types_beside_the_products_of_a_float_graph_do_not_count() -> None:
-    nodes = [
-        _node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16),
-        _node("Cast", ["h"], ["f"], to=TensorProto.FLOAT),
-        _node("Relu", ["f"], ["r"]),
-        _node("MatMul", ["r", "w"], ["y"]),
-    ]
-    assert _arithmetic_of(nodes, w=FULL).narrowest == "fp32"
-    nodes = [nodes[0], _node("Cast", ["h"], ["y"], to=TensorProto.FLOAT)]
-    assert _arithmetic_of(nodes) == Arithmetic("fp16", 0)
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_arithmetic_is_the_narrowest_of_products_and_their_weights(name: str) -> None:
+    text, weights, expected = ARITHMETIC[name]
+    model = graph(nodes_of(text), [X], [Y], weights, vendor="com.microsoft")
+    assert arithmetic(model) == expected

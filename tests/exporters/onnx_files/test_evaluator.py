@@ -24,7 +24,7 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.support import LIGHT, graph, tensor
+from tests.exporters.support import graph, nodes_of, tensor
 from tests.operators.built import library, save_twice
 
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
@@ -137,10 +137,7 @@ def test_sizes_are_blamed_where_there_are_any(tmp_path: Path) -> None:
 def test_a_graph_without_sizes_to_set_is_not_asked_for_others(tmp_path: Path) -> None:
     """What is drawn for a shape is no shape."""
     path = tmp_path / "reshape.onnx"
-    nodes = [
-        helper.make_node("Concat", ["rows", "columns"], ["shape"], axis=0),
-        helper.make_node("Reshape", ["x", "shape"], ["y"]),
-    ]
+    nodes = nodes_of("shape = Concat <axis = 0> (rows, columns) y = Reshape(x, shape)")
     ends = [tensor("x", [2, 7]), tensor("rows", [1], TensorProto.INT64)]
     columns = {"columns": np.array([5])}
     onnx.save(graph(nodes, ends, [tensor("y", ["a", "b"])], columns), path)
@@ -196,11 +193,9 @@ def test_memory_is_blamed_where_it_is_short(tmp_path: Path) -> None:
 
 def test_an_old_softmax_goes_over_all_axes_from_the_second(tmp_path: Path) -> None:
     """As it ends the zoo's old networks, over pictures of one pixel, without an axis."""
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["h"], kernel_shape=[3, 3]),
-        helper.make_node("GlobalAveragePool", ["h"], ["p"]),
-        helper.make_node("Softmax", ["p"], ["y"]),
-    ]
+    nodes = nodes_of("""
+        h = Conv <kernel_shape = [3, 3]> (x, w) p = GlobalAveragePool(h) y = Softmax(p)
+    """)
     weights = np.random.default_rng(1).standard_normal((10, 3, 3, 3)).astype(np.float32)
     ends = tensor("x", [1, 3, 8, 8]), tensor("y", [1, 10, 1, 1])
     path = tmp_path / "old.onnx"
@@ -212,9 +207,3 @@ def test_an_old_softmax_goes_over_all_axes_from_the_second(tmp_path: Path) -> No
     assert {*reference.by, *reference.others} >= {"onnx", UNOPTIMISED}
     assert reference.outputs["y"].sum() == pytest.approx(1.0, rel=1e-5)
     assert reference.outputs["y"].max() > 2 * reference.outputs["y"].min()
-
-
-def test_data_that_lies_in_a_package_is_the_first_reference(tmp_path: Path) -> None:
-    squeezenet = str(LIGHT / "light_squeezenet.onnx")
-    model, _ = export(ExportRequest(squeezenet, cache_dir=str(tmp_path)))
-    assert model.reference == "packaged"

@@ -130,11 +130,7 @@ SIZES = {
         [6],
     ),
     "how often it is repeated": ("float[batch,4] x, int64[2] n", "y = Tile(x, n)", [1, 2]),
-    "trips, in a function": (
-        "int64 n, float[3] x",
-        "y = own.again(n, x)",
-        [128],
-    ),
+    "trips, in a function": ("int64 n, float[3] x", "y = own.again(n, x)", [128]),
     "a depth": (
         "int64[batch] x, int64 n",
         """v = Constant <value = float[2] {0.0, 1.0}> () d = Identity(n) y = OneHot(x, d, v)""",
@@ -145,11 +141,7 @@ SIZES = {
         "s = NonMaxSuppression(boxes, scores, n) y = Cast <to = 1> (s)",
         [100],
     ),
-    "no more than there are": (
-        "float[batch,8] x, int64[1] n",
-        "y, i = TopK(x, n)",
-        [8],
-    ),
+    "no more than there are": ("float[batch,8] x, int64[1] n", "y, i = TopK(x, n)", [8]),
     "no more than there are at run time": (
         "float[batch,frames] x, int64[1] n",
         "y, i = TopK(x, n)",
@@ -192,11 +184,7 @@ INDICES = {
         30,
     ),
     "through a function": ("float[nodes,4] x, int64[edges] n", "y = own.pick(x, n)", 30),
-    "in tuples": (
-        "float[nodes,4] x, int64[edges,1] n",
-        "y = GatherND(x, n)",
-        30,
-    ),
+    "in tuples": ("float[nodes,4] x, int64[edges,1] n", "y = GatherND(x, n)", 30),
     "where to add": (
         "float[nodes,4] x, int64[edges,1] n, float[edges,4] u",
         'y = ScatterND <reduction = "add"> (x, n, u)',

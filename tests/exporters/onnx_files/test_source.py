@@ -17,7 +17,7 @@ from exporters.onnx_files.graph import training_nodes
 from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
-from tests.exporters.support import LIGHT, graph, save_affine, tensor
+from tests.exporters.support import LIGHT, graph, nodes_of, save_affine, tensor
 
 
 def _export(path: Path, cache: Path, *points: dict[str, int]) -> ExportedModel:
@@ -268,10 +268,7 @@ def test_an_operator_nobody_can_vouch_for_asks_for_expected_outputs(tmp_path: Pa
 def test_nodes_in_any_order_are_sorted_as_onnxruntime_sorts_them(tmp_path: Path) -> None:
     """ONNX Runtime's converter to fp16 appends the casts of the inputs to the end of the graph."""
     path = tmp_path / "unsorted.onnx"
-    late = [
-        helper.make_node("Neg", ["doubled"], ["y"]),
-        helper.make_node("Add", ["x", "x"], ["doubled"]),
-    ]
+    late = nodes_of("y = Neg(doubled) doubled = Add(x, x)")
     ends = [tensor("x", ["batch", 4])], [tensor("y", ["batch", 4])]
     onnx.save(graph(late, *ends), path)
     model = _export(path, tmp_path / "cache", {"batch": 2})
@@ -287,10 +284,7 @@ def test_nodes_in_any_order_are_sorted_where_their_weights_lie_in_other_files_to
     path = tmp_path / "source" / "unsorted.onnx"
     path.parent.mkdir()
     twice = np.full((4, 4), 0.5, np.float32)
-    late = [
-        helper.make_node("MatMul", ["half", "w2"], ["y"]),
-        helper.make_node("MatMul", ["x", "w1"], ["half"]),
-    ]
+    late = nodes_of("y = MatMul(half, w2) half = MatMul(x, w1)")
     ends = [tensor("x", ["batch", 4])], [tensor("y", ["batch", 4])]
     model = graph(late, *ends, {"w1": twice, "w2": twice})
     onnx.save(
@@ -319,16 +313,11 @@ _WEIGHTS = np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32)
 @pytest.fixture
 def branched(tmp_path: Path) -> Path:
     """x -> first -> (left, right) -> sum -> last, and x -> side, an output of its own."""
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
-        helper.make_node("Transpose", ["w"], ["wt"], name="turned"),
-        helper.make_node("MatMul", ["a", "wt"], ["b"], name="left"),
-        helper.make_node("Relu", ["a"], ["c"], name="right"),
-        helper.make_node("Add", ["b", "c"], ["d"], name="sum"),
-        helper.make_node("Sigmoid", ["d"], ["y"], name="last"),
-        helper.make_node("Neg", ["x"], ["z"], name="side"),
-        helper.make_node("Tanh", ["x"], ["unnamed_result"]),
-    ]
+    nodes = nodes_of("""
+        [first] a = MatMul(x, w) [turned] wt = Transpose(w) [left] b = MatMul(a, wt)
+        [right] c = Relu(a) [sum] d = Add(b, c) [last] y = Sigmoid(d) [side] z = Neg(x)
+        unnamed_result = Tanh(x)
+    """)
     outputs = [tensor(name, ["rows", 4]) for name in ("y", "z", "unnamed_result")]
     path = tmp_path / "branched.onnx"
     onnx.save(graph(nodes, [tensor("x", ["rows", 4])], outputs, {"w": _WEIGHTS}), path)
@@ -353,6 +342,7 @@ def _names(model: ExportedModel) -> set[str]:
 def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> None:
     model = _cut(branched, ("left",), ("sum",))
     assert _names(model) == {"turned", "left", "right", "sum"}
+    assert inspect(branched, ("left",), ("sum",)).axes == ("rows",)
     assert [spec.name for spec in model.inputs] == ["a"]
     assert [spec.name for spec in model.outputs] == ["d"]
     assert model.inputs[0].shape == ("rows", 4)
@@ -369,12 +359,6 @@ def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> Non
 def test_a_node_without_a_name_goes_by_its_first_output(branched: Path) -> None:
     model = _cut(branched, (), ("unnamed_result",))
     assert [node.op_type for node in onnx.load(model.path).graph.node] == ["Tanh"]
-
-
-def test_the_plan_sees_the_axes_of_the_part(branched: Path) -> None:
-    face = inspect(branched, ("left",), ("sum",))
-    assert face.axes == ("rows",)
-    assert [spec.name for spec in face.inputs] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -412,10 +396,7 @@ def test_a_part_of_a_file_that_lists_its_weights_as_inputs(tmp_path: Path) -> No
 
 
 def test_a_cut_where_no_shape_is_known_says_where(tmp_path: Path) -> None:
-    nodes = [
-        helper.make_node("Sharpen", ["x"], ["a"], name="custom", domain="a.vendor"),
-        helper.make_node("Relu", ["a"], ["y"], name="relu"),
-    ]
+    nodes = nodes_of("[custom] a = a.vendor.Sharpen(x) [relu] y = Relu(a)")
     path = tmp_path / "custom.onnx"
     onnx.save(graph(nodes, [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
     with pytest.raises(ExportError, match=r"shape of 'a', where custom\.onnx would be cut"):

@@ -21,7 +21,7 @@ from exporters.types import (
     save_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.support import graph, tensor
+from tests.exporters.support import graph, nodes_of, tensor
 
 X = np.array([[0.1, 4.501, 0.89, 0.2], [5.0, 1.0, 2.499, -3.0]], np.float32)
 node = helper.make_node
@@ -59,19 +59,9 @@ STEP = {"s": np.array(1.0, np.float32), "z": np.array(0, np.int8)}
             (0, 1),
             (0, 3),
         ),
+        ([node("QuantizeLinear", ["x", "s", "z"], ["y"])], TensorProto.INT8, STEP, (1, 2), (1, 1)),
         (
-            [node("QuantizeLinear", ["x", "s", "z"], ["y"])],
-            TensorProto.INT8,
-            STEP,
-            (1, 2),
-            (1, 1),
-        ),
-        (
-            [
-                node("Greater", ["x", "limit"], ["m"]),
-                node("Not", ["m"], ["n"]),
-                node("Cast", ["n"], ["y"], to=TensorProto.INT64),
-            ],
+            nodes_of("m = Greater(x, limit) n = Not(m) y = Cast <to = 7> (n)"),
             TensorProto.INT64,
             {"limit": np.array(4.5, np.float32)},
             (0, 1),
@@ -106,10 +96,7 @@ def test_what_depends_on_a_choice_may_change_with_it(tmp_path: Path) -> None:
     """The class's row of a table: classes 1 and 2 are as likely as each other in the first row."""
     x = np.array([[0.1, 0.9, 0.899, 0.2], [5.0, 1.0, 2.0, -3.0]], np.float32)
     table = np.array([[0, 1], [10, 11], [20, 21], [30, 31]], np.int64)
-    nodes = [
-        node("ArgMax", ["x"], ["i"], axis=1, keepdims=0),
-        node("Gather", ["table", "i"], ["y"]),
-    ]
+    nodes = nodes_of("i = ArgMax <axis = 1, keepdims = 0> (x) y = Gather(table, i)")
     y = tensor("y", [2, 2], TensorProto.INT64)
     model, reference = reference_of(tmp_path, nodes, y, x, {"table": table})
 
@@ -123,15 +110,10 @@ def test_what_depends_on_a_choice_may_change_with_it(tmp_path: Path) -> None:
     assert not is_right(1, 1)
 
 
-def test_an_output_whose_shape_may_change_confirms_nothing_where_it_differs(
-    tmp_path: Path,
-) -> None:
+def test_an_output_whose_shape_may_change_confirms_nothing_where_it_differs(tmp_path: Path) -> None:
     """Boxes above a score: the second lies at the limit."""
     x = np.array([[0.9, 0.5004, 0.1, 0.05]], np.float32)
-    nodes = [
-        node("Greater", ["x", "half"], ["m"]),
-        node("NonZero", ["m"], ["y"]),
-    ]
+    nodes = [node("Greater", ["x", "half"], ["m"]), node("NonZero", ["m"], ["y"])]
     y = tensor("y", [2, "n"], TensorProto.INT64)
     model, reference = reference_of(tmp_path, nodes, y, x, HALF)
     assert reference.outputs["y"].tolist() == [[0, 0], [0, 1]]
@@ -189,12 +171,7 @@ def test_numbers_within_an_integers_range_have_one_answer(tmp_path: Path) -> Non
 
 def test_an_output_that_inputs_do_not_change_confirms_nothing(tmp_path: Path) -> None:
     """A Relu of what is always negative; beside an output that changes it is a constant."""
-    nodes = [
-        node("Abs", ["x"], ["a"]),
-        node("Neg", ["a"], ["n"]),
-        node("Relu", ["n"], ["y"]),
-        node("Identity", ["x"], ["z"]),
-    ]
+    nodes = nodes_of("a = Abs(x) n = Neg(a) y = Relu(n) z = Identity(x)")
     for outputs, silent in ((["y"], {"y": "same"}), (["y", "z"], {})):
         path = tmp_path / f"{len(outputs)}.onnx"
         ends = [tensor(name, [2, 4]) for name in outputs]
@@ -230,10 +207,7 @@ def choice_reference(
     [
         ([helper.make_node("ArgMax", ["h"], ["y"], **ARGMAX)], [2]),
         (
-            [
-                helper.make_node("ArgMax", ["h"], ["i"], axis=-1),
-                helper.make_node("Cast", ["i"], ["y"], to=TensorProto.INT64),
-            ],
+            nodes_of("i = ArgMax <axis = -1> (h) y = Cast <to = 7> (i)"),
             [2, 1],
         ),
     ],

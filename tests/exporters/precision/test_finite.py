@@ -26,7 +26,7 @@ from exporters.types import ExportedModel, Precision, Reference, TensorSpec, loa
 from exporters.user_arrays import Calibration
 from exporters.worker.export import export
 from tests.differential_lowered.precisions import run, widened
-from tests.exporters.support import graph, tensor
+from tests.exporters.support import graph, nodes_of, tensor
 
 LOWEST = np.finfo(np.float32).min
 MASK = np.array([[0, LOWEST, 0], [LOWEST, LOWEST, LOWEST]], np.float32)
@@ -66,10 +66,7 @@ def attention(form: str) -> ModelProto:
         case _:
             weights["wide"] = MASK.astype(np.float64)
             nodes = [helper.make_node("Cast", ["wide"], ["mask"], to=TensorProto.FLOAT)]
-    nodes += [
-        helper.make_node("Add", ["x", "mask"], ["scores"]),
-        helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
-    ]
+    nodes += nodes_of("scores = Add(x, mask) y = Softmax <axis = -1> (scores)")
     ends = [tensor("x", [2, 3])], [tensor("y", [2, 3])]
     proto = graph(nodes, *ends, weights, vendor="own" if form == "function" else "")
     if form == "function":

@@ -1,4 +1,4 @@
-"""An fp16 graph computes what the module does, and no session of it is created here."""
+"""A narrower float graph computes what the module does, without a session of it here."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from exporters.agreement import TOLERANCE, tolerance_of
-from exporters.types import NotBenchmarkable, Precision, load_reference
+from exporters.precision.half_precision import narrowed
+from exporters.types import ExportedModel, Precision, load_reference
 from runtimes.errors import Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
@@ -23,7 +24,8 @@ from tests.exporters.precision.conversions import (
     run,
     save,
 )
-from tests.exporters.support import WorkerProcess, save_affine
+from tests.exporters.support import WorkerProcess, graph, nodes_of, save_affine, tensor
+from tests.seldom import seldom_but
 
 FP16_TOLERANCE = 0.01
 
@@ -70,15 +72,6 @@ def test_an_fp16_graph_computes_what_the_module_does(
     assert all(relative_error(outputs[key], expected[key]) <= FP16_TOLERANCE for key in expected)
 
 
-def test_an_operator_that_fp16_conversion_leaves_alone_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "sums.onnx"
-    weights = {"axis": np.array(1)}
-    node = helper.make_node("CumSum", ["x", "axis"], ["y"], name="running")
-    save(path, [node], weights, x=[2, 4], y=[2, 4])
-    model = export_file(path, "fp16", tmp_path / "cache")
-    assert model.precision_exceptions == ("CumSum 'running'",)
-
-
 def test_a_weight_that_nothing_reads_is_in_nobodys_way(tmp_path: Path) -> None:
     path = tmp_path / "affine.onnx"
     save_affine(path, ir_version=3)
@@ -120,9 +113,7 @@ def test_products_read_fp8_and_compute_what_the_module_does(
         assert 0 < relative_error(np.asarray(array), reference.outputs[output]) <= tolerance
 
 
-def test_each_channel_of_a_weight_and_the_calibrated_extreme_fill_the_range(
-    tmp_path: Path,
-) -> None:
+def test_each_channel_of_a_weight_and_the_calibrated_extreme_fill_the_range(tmp_path: Path) -> None:
     path, samples = tmp_path / "affine.onnx", tmp_path / "samples.npz"
     weights = normal(4, 3) * np.array([1e-3, 1, 1e3], np.float32)
     save(path, [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": weights}, [2, 4], [2, 3])
@@ -142,24 +133,84 @@ def test_each_channel_of_a_weight_and_the_calibrated_extreme_fill_the_range(
     assert np.abs(stored_weight).max(axis=0).tolist() == [LARGEST] * 3
 
 
-def test_a_graph_in_fp8_is_taken_as_it_is(worker: WorkerProcess, tmp_path: Path) -> None:
-    result = ask(worker, "mlp", "fp8")
-    path = tmp_path / "fp8.onnx"
-    path.write_bytes(Path(result.path).read_bytes())
-    assert export_file(path, "fp8", tmp_path / "cache", point={"batch": 2}).sha256 == result.sha256
-
-
-def test_recurrent_nodes_and_graphs_without_products_have_no_fp8(
-    lstm: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(NotBenchmarkable, match="LSTM 'memory' has no form in fp8"):
-        export_file(lstm, "fp8", tmp_path / "cache", point={"time": 5})
-    path = tmp_path / "relu.onnx"
-    save(path, [helper.make_node("Relu", ["x"], ["y"])], {}, x=[1, 4], y=[1, 4])
-    with pytest.raises(NotBenchmarkable, match="no Conv, Gemm or MatMul"):
-        export_file(path, "fp8", tmp_path / "cache")
-
-
 def test_outputs_of_zeros_are_wrong_however_deep_an_fp8_graph_is() -> None:
     assert tolerance_of(["fp8"], 1, []) == TOLERANCE["fp8"]
     assert TOLERANCE["fp8"] < tolerance_of(["fp8"], 2, []) < tolerance_of(["fp8"], 1000, []) < 1
+
+
+def _worst(model: ExportedModel) -> float:
+    """How far ONNX's own evaluator, which rounds to bfloat16, is from what is expected."""
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    names = [spec.name for spec in model.outputs]
+    outputs = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
+    pairs = zip(names, map(np.asarray, outputs), strict=True)
+    return max(relative_error(array, reference.outputs[name]) for name, array in pairs)
+
+
+def _types_of(proto: ModelProto) -> dict[str, int]:
+    inferred_graph = onnx.shape_inference.infer_shapes(proto, strict_mode=True).graph
+    values = (*inferred_graph.value_info, *inferred_graph.output, *inferred_graph.input)
+    return {value.name: value.type.tensor_type.elem_type for value in values}
+
+
+@pytest.mark.parametrize("name", seldom_but(("mlp",), ["mlp", "cnn_tiny_seq", "lstm_tiny"]))
+def test_a_bf16_graph_computes_what_the_module_does(worker: WorkerProcess, name: str) -> None:
+    model = ask(worker, name, "bf16")
+    assert (model.precision, model.narrowest, model.precision_exceptions) == ("bf16", "bf16", ())
+    assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
+    proto = onnx.load(model.path)
+    weight_types = {weight.data_type for weight in proto.graph.initializer}
+    assert weight_types <= {TensorProto.BFLOAT16, TensorProto.INT64, TensorProto.INT32}
+    types = _types_of(proto)
+    products = [n for n in proto.graph.node if n.op_type in ("Conv", "Gemm", "MatMul", "LSTM")]
+    assert products
+    assert {types[node.output[0]] for node in products} <= {TensorProto.BFLOAT16, 0}
+    assert 0 < _worst(model) <= TOLERANCE["bf16"]
+    assert model.references == ask(worker, name, "fp32").references
+
+
+def test_an_operator_without_a_bf16_form_is_named_and_works_in_float32(tmp_path: Path) -> None:
+    path = tmp_path / "island.onnx"
+    nodes = nodes_of("""
+        [before] h = MatMul(x, w) [between] k = Einsum <equation = "ab,bc->ac"> (h, v)
+        [after] y = MatMul(k, w)
+    """)
+    save(path, nodes, {"w": normal(8, 8), "v": normal(8, 8)}, x=["batch", 8], y=["batch", 8])
+    model = export_file(path, "bf16", tmp_path / "cache", point={"batch": 2})
+    assert model.precision_exceptions == ("Einsum 'between'",)
+    proto = onnx.load(model.path)
+    types = _types_of(proto) | {w.name: w.data_type for w in proto.graph.initializer}
+    input_types = {node.name: types[node.input[0]] for node in proto.graph.node}
+    assert input_types["before"] == input_types["after"] == TensorProto.BFLOAT16
+    assert input_types["between"] == TensorProto.FLOAT
+    assert 0 < _worst(model) <= TOLERANCE["bf16"]
+
+
+def test_what_an_inner_graph_reads_stays_there_under_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "branches.onnx"
+    branches = [
+        helper.make_graph(
+            [helper.make_node(op, ["h"], [f"{op}_y"])], op, [], [tensor(f"{op}_y", None)]
+        )
+        for op in ("Abs", "Neg")
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("If", ["yes"], ["y"], then_branch=branches[0], else_branch=branches[1]),
+    ]
+    save(path, nodes, {"w": normal(8, 8), "yes": np.array(True)}, x=[2, 8], y=[2, 8])
+    model = export_file(path, "bf16", tmp_path / "cache")
+    assert model.precision_exceptions == ("If 'y'",)
+    assert 0 < _worst(model) <= TOLERANCE["bf16"]
+
+
+def test_whole_numbers_are_not_rounded_on_their_way_to_whole_numbers(tmp_path: Path) -> None:
+    """Positions beyond 256 would collide in the 8 bits of bfloat16's mantissa."""
+    nodes = nodes_of("f = Cast <to = 1> (ids) back = Cast <to = 7> (f)")
+    ids, back = (tensor(name, [4], TensorProto.INT64) for name in ("ids", "back"))
+    proto = graph(nodes, [ids], [back], opset=22)
+    assert narrowed(proto, _types_of(proto)) == []
+    token_ids = np.array([255, 257, 1001, 65537])
+    (actual_ids,) = ReferenceEvaluator(proto).run(["back"], {"ids": token_ids})
+    assert np.array_equal(np.asarray(actual_ids), token_ids)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from exporters.types import ExportError, NotBenchmarkable, load_reference
+from exporters.types import ExportError, NotBenchmarkable, Precision, load_reference
 from tests.exporters.precision.conversions import (
     ask,
     export_file,
@@ -18,7 +19,7 @@ from tests.exporters.precision.conversions import (
     run,
     save,
 )
-from tests.exporters.support import WorkerProcess, save_affine
+from tests.exporters.support import WorkerProcess, nodes_of, save_affine
 from tests.operators.built import DOMAIN, library
 
 INT8_TOLERANCE = 0.1
@@ -47,18 +48,6 @@ def test_int8_is_measured_against_the_outputs_of_fp32(worker: WorkerProcess) -> 
     assert coarse.sha256 != exact.sha256
 
 
-def test_a_node_that_stays_in_float_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "upscale.onnx"
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["h"], name="down", kernel_shape=[3]),
-        helper.make_node("ConvTranspose", ["h", "u"], ["y"], name="up", kernel_shape=[3]),
-    ]
-    weights = {"w": normal(8, 4, 3), "u": normal(8, 4, 3)}
-    save(path, nodes, weights, x=["batch", 4, 16], y=["batch", 4, 16])
-    model = export_file(path, "int8", tmp_path / "cache", point={"batch": 1})
-    assert model.precision_exceptions == ("ConvTranspose 'up'",)
-
-
 @pytest.mark.parametrize("form", ["old", "external"])
 def test_weights_in_any_form_are_quantised(tmp_path: Path, form: str) -> None:
     path = tmp_path / "affine.onnx"
@@ -85,13 +74,11 @@ def test_what_shapes_alone_decide_is_added_in_float(tmp_path: Path) -> None:
     kind = numpy_helper.from_array(np.array([1]))
     arrays = {"w": normal(8, 8), "v": normal(8, 8), "table": table, "first": np.array([0])}
     nodes = [
-        helper.make_node("Shape", ["x"], ["sizes"]),
-        helper.make_node("Gather", ["sizes", "first"], ["rows"]),
+        *nodes_of("sizes = Shape(x) rows = Gather(sizes, first)"),
         helper.make_node("ConstantOfShape", ["rows"], ["kind"], value=kind),
-        helper.make_node("Gather", ["table", "kind"], ["kinds"]),
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("Add", ["h", "kinds"], ["sum"]),
-        helper.make_node("MatMul", ["sum", "v"], ["y"]),
+        *nodes_of("""
+            kinds = Gather(table, kind) h = MatMul(x, w) sum = Add(h, kinds) y = MatMul(sum, v)
+        """),
     ]
     save(path, nodes, arrays, ["batch", 8], ["batch", 8])
     model = export_file(path, "int8", tmp_path / "cache", {"batch": 4})
@@ -106,27 +93,62 @@ def test_what_shapes_alone_decide_is_added_in_float(tmp_path: Path) -> None:
     openvino.Core().compile_model(openvino_model, "CPU")
 
 
-def test_a_graph_without_matrix_work_has_no_int8(tmp_path: Path) -> None:
-    path = tmp_path / "relu.onnx"
-    save(path, [helper.make_node("Relu", ["x"], ["y"])], {}, x=[1, 4], y=[1, 4])
-    with pytest.raises(NotBenchmarkable, match=r"no Conv, Gemm or MatMul that could run in int8"):
-        export_file(path, "int8", tmp_path / "cache")
+STAYS: dict[str, tuple[Precision, str, dict[str, tuple[int, ...]], list[Any], list[Any], str]] = {
+    "of fp16": ("fp16", "[up] y = CumSum(x, axis)", {}, [2, 4], [2, 4], "CumSum 'up'"),
+    "of int8": (
+        "int8",
+        "h = Conv <kernel_shape = [3]> (x, w) [up] y = ConvTranspose <kernel_shape = [3]> (h, u)",
+        {"w": (8, 4, 3), "u": (8, 4, 3)},
+        ["batch", 4, 16],
+        ["batch", 4, 16],
+        "ConvTranspose 'up'",
+    ),
+}
 
 
-def test_when_nothing_would_run_in_int8_there_is_no_int8_graph(tmp_path: Path) -> None:
-    path = tmp_path / "up.onnx"
-    nodes = [helper.make_node("ConvTranspose", ["x", "u"], ["y"], name="up", kernel_shape=[3])]
-    save(path, nodes, {"u": normal(8, 4, 3)}, x=[1, 8, 16], y=[1, 4, 18])
-    with pytest.raises(NotBenchmarkable, match=r"ConvTranspose 'up' stay in fp32"):
-        export_file(path, "int8", tmp_path / "cache")
+@pytest.mark.parametrize("name", STAYS)
+def test_a_node_that_stays_in_float_is_named(tmp_path: Path, name: str) -> None:
+    precision, text, shapes, x, y, told = STAYS[name]
+    weights = {"axis": np.array(1)} | {key: normal(*shape) for key, shape in shapes.items()}
+    save(tmp_path / "net.onnx", nodes_of(text), weights, x=x, y=y)
+    point = {"batch": 1} if "batch" in x else {}
+    model = export_file(tmp_path / "net.onnx", precision, tmp_path / "cache", point=point)
+    assert model.precision_exceptions == (told,)
+
+
+UP = "[up] y = ConvTranspose <kernel_shape = [3]> (x, u)"
+
+
+@pytest.mark.parametrize(
+    ("precision", "text", "y", "told"),
+    [
+        ("int8", "y = Relu(x)", 16, "no Conv, Gemm or MatMul that could run in int8"),
+        ("fp8", "y = Relu(x)", 16, "no Conv, Gemm or MatMul"),
+        ("int8", UP, 18, "ConvTranspose 'up' stay in fp32"),
+    ],
+)
+def test_a_graph_of_which_nothing_could_run_so_is_refused(
+    tmp_path: Path, precision: Precision, text: str, y: int, told: str
+) -> None:
+    path = tmp_path / "net.onnx"
+    save(path, nodes_of(text), {"u": normal(8, 8, 3)}, x=[1, 8, 16], y=[1, 8, y])
+    with pytest.raises(NotBenchmarkable, match=told):
+        export_file(path, precision, tmp_path / "cache")
 
 
 @pytest.mark.usefixtures("no_sessions")
-def test_an_int8_lstm_is_refused_by_its_node_without_a_session(lstm: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        NotBenchmarkable, match=r"LSTM 'memory' of an int8 graph in fp32"
-    ) as exc_info:
-        export_file(lstm, "int8", tmp_path / "cache", point={"time": 2})
+@pytest.mark.parametrize(
+    ("precision", "told"),
+    [
+        ("int8", "LSTM 'memory' of an int8 graph in fp32"),
+        ("fp8", "LSTM 'memory' has no form in fp8"),
+    ],
+)
+def test_an_lstm_is_refused_by_its_node_without_a_session(
+    lstm: Path, tmp_path: Path, precision: Precision, told: str
+) -> None:
+    with pytest.raises(NotBenchmarkable, match=told) as exc_info:
+        export_file(lstm, precision, tmp_path / "cache", point={"time": 2})
     assert exc_info.value.status == "unsupported"
 
 

@@ -17,15 +17,13 @@ from exporters.precision.int8 import to_int8
 from exporters.types import NotBenchmarkable, Precision
 from exporters.user_arrays import Calibration
 from tests.differential_lowered.precisions import run
-from tests.exporters.precision.conversions import (
-    ask,
-    export_file,
-)
-from tests.exporters.support import WorkerProcess, graph, tensor
+from tests.exporters.precision.conversions import ask, export_file
+from tests.exporters.support import WorkerProcess, graph, nodes_of, tensor
 from tests.seldom import seldom_but
 
 TOLERANCE = 0.1
 ROWS, SIZE = 4, 8
+F = np.float32
 
 
 def normal(*shape: int, seed: int = 3) -> np.ndarray:
@@ -77,104 +75,79 @@ def test_a_tensor_that_is_limited_and_also_shown_keeps_its_range(
         attributes = {"then_branch": branches[0], "else_branch": branches[1]}
         nodes += [
             product("k"),
-            helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
-            helper.make_node("Less", ["sum", "zero"], ["any"]),
+            *nodes_of("sum = ReduceSum <keepdims = 0> (x) any = Less(sum, zero)"),
             helper.make_node("If", ["any"], ["z"], **attributes),
         ]
         outputs = {"y": (ROWS, SIZE), "z": (ROWS, SIZE), "k": (ROWS, SIZE)}
     assert max(errors(tmp_path, nodes, weights, outputs).values()) <= TOLERANCE
 
 
-@pytest.mark.parametrize("bounds", [(0.5, 0.9), (-2.0, -0.5)])
-def test_limits_that_exclude_zero_hold(tmp_path: Path, bounds: tuple[float, float]) -> None:
-    low, high = map(np.float32, bounds)
-    weights = {"w": normal(SIZE, SIZE), "low": low, "high": high}
-    nodes = [product(), helper.make_node("Clip", ["h", "low", "high"], ["y"])]
-    assert errors(tmp_path, nodes, weights, {"y": (ROWS, SIZE)})["y"] <= TOLERANCE
-
-
-def test_an_input_or_a_weight_that_is_an_output_too_is_quantised_inside(tmp_path: Path) -> None:
-    nodes = [product("y")]
-    outputs = {"y": (ROWS, SIZE), "x": (ROWS, SIZE), "w": (SIZE, SIZE)}
-    output_errors = errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, outputs)
-    assert (output_errors["x"], output_errors["w"]) == (0, 0)
-    assert output_errors["y"] <= TOLERANCE
-
-
-def test_shares_below_one_do_not_overflow(tmp_path: Path) -> None:
-    """The largest share of the samples is far below 1, and so would be the scale."""
-    weights = {"w": normal(SIZE, 2) / 8, "v": normal(2, SIZE)}
-    nodes = [
-        product(),
-        helper.make_node("Softmax", ["h"], ["s"], axis=-1),
-        helper.make_node("MatMul", ["s", "v"], ["y"]),
-    ]
-    outputs = {"y": (ROWS, SIZE), "s": (ROWS, 2)}
-    assert max(errors(tmp_path, nodes, weights, outputs).values()) <= TOLERANCE
-
-
-@pytest.mark.parametrize("lowest", [-1e4, np.finfo(np.float32).min])
-@pytest.mark.parametrize("shape", [(ROWS, SIZE), (SIZE,)])
-def test_scores_survive_their_mask(tmp_path: Path, lowest: float, shape: tuple[int, ...]) -> None:
+def scored(lowest: float, *shape: int) -> Mapping[str, Any]:
     mask = np.zeros(shape, np.float32)
     mask[..., ::2] = lowest
-    weights = {"w": normal(SIZE, SIZE), "mask": mask}
-    nodes = [
-        product(),
-        helper.make_node("Add", ["h", "mask"], ["scores"]),
-        helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
-    ]
-    assert errors(tmp_path, nodes, weights, {"y": (ROWS, SIZE)})["y"] <= TOLERANCE
+    return {"w": WEIGHT, "mask": mask}
 
 
-@pytest.mark.parametrize(("shape", "beta"), [((ROWS, SIZE), 1.0), ((SIZE,), 0.25), ((1, 1), 3.0)])
-def test_a_bias_of_any_form_is_added(tmp_path: Path, shape: tuple[int, ...], beta: float) -> None:
-    weights = {"w": normal(SIZE, SIZE), "b": 10 * normal(*shape)}
-    nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["y"], beta=beta)]
-    assert errors(tmp_path, nodes, weights, {"y": (ROWS, SIZE)})["y"] <= TOLERANCE
+def padded(value: float) -> Mapping[str, Any]:
+    sizes = {"shape": np.array([1, 1, ROWS, SIZE]), "pads": np.array([0, 0, 1, 1, 0, 0, 1, 1])}
+    return {"w": WEIGHT, **sizes, "value": np.float32(value)}
 
 
-def test_a_weight_that_is_read_along_both_axes_has_scales_for_each(tmp_path: Path) -> None:
-    weight = normal(SIZE, SIZE)
-    weight[:, 0], weight[1] = 0, 20 * weight[1]
-    nodes = [
-        product("a"),
-        helper.make_node("Gemm", ["x", "w"], ["b"], transB=1),
-    ]
-    outputs = {"a": (ROWS, SIZE), "b": (ROWS, SIZE)}
-    assert max(errors(tmp_path, nodes, {"w": weight}, outputs).values()) <= TOLERANCE
+WEIGHT = normal(SIZE, SIZE)
+UNEVEN = WEIGHT * np.where(np.arange(SIZE) == 1, F(20), F(1))[:, None] * F(np.arange(SIZE) > 0)
+LOWEST = float(np.finfo(np.float32).min)
+ALL = (ROWS, SIZE)
+CLIPPED = "h = MatMul(x, w) y = Clip(h, low, high)"
+MASKED = "h = MatMul(x, w) scores = Add(h, mask) y = Softmax <axis = -1> (scores)"
+POOLED = """h = MatMul(x, w) image = Reshape(h, shape) padded = Pad(image, pads, value)
+    y = MaxPool <kernel_shape = [2, 2]> (padded)"""
+GRAPHS: dict[str, tuple[str, Mapping[str, Any], Mapping[str, tuple[int, ...]]]] = {
+    "limits above zero": (CLIPPED, {"w": WEIGHT, "low": F(0.5), "high": F(0.9)}, {"y": ALL}),
+    "limits below zero": (CLIPPED, {"w": WEIGHT, "low": F(-2.0), "high": F(-0.5)}, {"y": ALL}),
+    # The largest share of the samples is far below 1, and so would be the scale.
+    "shares below one": (
+        "h = MatMul(x, w) s = Softmax <axis = -1> (h) y = MatMul(s, v)",
+        {"w": normal(SIZE, 2) / 8, "v": normal(2, SIZE)},
+        {"y": ALL, "s": (ROWS, 2)},
+    ),
+    "a mask of rows": (MASKED, scored(-1e4, *ALL), {"y": ALL}),
+    "a mask of lowest numbers in rows": (MASKED, scored(LOWEST, *ALL), {"y": ALL}),
+    "a mask of columns": (MASKED, scored(-1e4, SIZE), {"y": ALL}),
+    "a mask of lowest numbers in columns": (MASKED, scored(LOWEST, SIZE), {"y": ALL}),
+    "a whole bias": ("y = Gemm(x, w, b)", {"w": WEIGHT, "b": 10 * normal(*ALL)}, {"y": ALL}),
+    "a bias of columns": (
+        "y = Gemm <beta = 0.25> (x, w, b)",
+        {"w": WEIGHT, "b": 10 * normal(SIZE)},
+        {"y": ALL},
+    ),
+    "a bias of one number": (
+        "y = Gemm <beta = 3.0> (x, w, b)",
+        {"w": WEIGHT, "b": 10 * normal(1, 1)},
+        {"y": ALL},
+    ),
+    "a weight that is read along both axes": (
+        "a = MatMul(x, w) b = Gemm <transB = 1> (x, w)",
+        {"w": UNEVEN},
+        {"a": ALL, "b": ALL},
+    ),
+    "a pool padded with infinity": (POOLED, padded(-np.inf), {"y": (1, 1, ROWS + 1, SIZE + 1)}),
+    "a pool padded with the lowest": (POOLED, padded(LOWEST), {"y": (1, 1, ROWS + 1, SIZE + 1)}),
+    "a stack of weights": ("y = MatMul(x, w)", {"w": normal(2, SIZE, 3)}, {"y": (2, ROWS, 3)}),
+    "a computed bias": ("size = Abs(x) y = Gemm(x, w, size)", {"w": WEIGHT}, {"y": ALL}),
+    "an input and a weight that are outputs": (
+        "y = MatMul(x, w)",
+        {"w": WEIGHT},
+        {"y": ALL, "x": ALL, "w": (SIZE, SIZE)},
+    ),
+}
 
 
-@pytest.mark.parametrize("value", [-np.inf, np.finfo(np.float32).min])
-def test_what_a_pool_is_padded_with_decides_no_scale(tmp_path: Path, value: float) -> None:
-    weights = {
-        "w": normal(SIZE, SIZE),
-        "shape": np.array([1, 1, ROWS, SIZE]),
-        "pads": np.array([0, 0, 1, 1, 0, 0, 1, 1]),
-        "value": np.float32(value),
-    }
-    nodes = [
-        product(),
-        helper.make_node("Reshape", ["h", "shape"], ["image"]),
-        helper.make_node("Pad", ["image", "pads", "value"], ["padded"]),
-        helper.make_node("MaxPool", ["padded"], ["y"], kernel_shape=[2, 2]),
-    ]
-    outputs = {"y": (1, 1, ROWS + 1, SIZE + 1)}
-    assert errors(tmp_path, nodes, weights, outputs)["y"] <= TOLERANCE
-
-
-def test_a_stack_of_weights_runs_in_int8(tmp_path: Path) -> None:
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    weights = {"w": normal(2, SIZE, 3)}
-    assert errors(tmp_path, nodes, weights, {"y": (2, ROWS, 3)})["y"] <= TOLERANCE
-
-
-def test_a_product_beside_a_computed_bias_runs_in_int8(tmp_path: Path) -> None:
-    nodes = [
-        helper.make_node("Abs", ["x"], ["size"]),
-        helper.make_node("Gemm", ["x", "w", "size"], ["y"]),
-    ]
-    assert errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, {"y": (ROWS, SIZE)})["y"] <= TOLERANCE
+@pytest.mark.parametrize("name", GRAPHS)
+def test_an_int8_graph_computes_what_the_float_graph_does(tmp_path: Path, name: str) -> None:
+    text, weights, outputs = GRAPHS[name]
+    found = errors(tmp_path, nodes_of(text), weights, outputs)
+    assert max(found.values()) <= TOLERANCE
+    assert found.get("x", 0) == found.get("w", 0) == 0, "ends that are not computed stay"
 
 
 @pytest.fixture(scope="module")
@@ -197,17 +170,18 @@ def test_two_processes_write_the_same_bytes(
     assert first_result.sha256 == second_result.sha256
 
 
-def test_a_graph_that_is_fp16_or_int8_already_is_taken_as_it_is(
-    worker: WorkerProcess, tmp_path: Path
+@pytest.mark.parametrize("precision", ["fp16", "bf16", "fp8", "int8"])
+def test_a_graph_in_a_precision_is_taken_as_it_is_and_one_in_fp16_becomes_no_other(
+    worker: WorkerProcess, tmp_path: Path, precision: Precision
 ) -> None:
-    for precision in ("fp16", "int8"):
-        result = ask(worker, "mlp", precision)
-        path = tmp_path / f"{precision}.onnx"
-        path.write_bytes(Path(result.path).read_bytes())
-        again = export_file(path, precision, tmp_path / "cache", point={"batch": 2})
-        assert again.sha256 == result.sha256
-    with pytest.raises(NotBenchmarkable, match="weights in fp16: give the fp32 graph"):
-        export_file(tmp_path / "fp16.onnx", "int8", tmp_path / "cache", point={"batch": 2})
+    paths = {name: tmp_path / f"{name}.onnx" for name in ("fp16", precision)}
+    for name, path in paths.items():
+        path.write_bytes(Path(ask(worker, "mlp", name).path).read_bytes())
+    taken = export_file(paths[precision], precision, tmp_path / "cache", point={"batch": 2})
+    assert taken.sha256 == ask(worker, "mlp", precision).sha256
+    if precision in ("bf16", "int8"):
+        with pytest.raises(NotBenchmarkable, match="weights in fp16: give the fp32 graph"):
+            export_file(paths["fp16"], precision, tmp_path / "cache", point={"batch": 2})
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])

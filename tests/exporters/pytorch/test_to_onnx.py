@@ -1,27 +1,47 @@
-"""The exported file is what its definition says, with the same bytes from everywhere."""
+"""The exported file is what its definition says, with the user's weights and its references."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import torch
-from torch import nn
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
+from exporters import steps as versions
+from exporters.diagnostics.catalogue import codes
 from exporters.inputs import seeded_inputs
-from exporters.messages import ExportRequest
-from exporters.models.catalogue import find
-from exporters.pytorch.module import ModuleEvaluator
+from exporters.messages import ExportReply, ExportRequest
+from exporters.models.catalogue import find, names
+from exporters.pytorch import source
+from exporters.pytorch.module import ModuleEvaluator, load_weights, save_weights
+from exporters.pytorch.table import table
 from exporters.pytorch.to_onnx import output_shapes, to_onnx
-from exporters.types import Definition, ExportError, Factory, TensorSpec, load_reference
+from exporters.steps import Done, done
+from exporters.types import (
+    EVALUATED,
+    UNOPTIMISED,
+    Definition,
+    ExportError,
+    Factory,
+    TensorSpec,
+    load_reference,
+)
 from exporters.validation import relative_error
+from exporters.worker.export import export
+from runtimes.pytorch.session import build_module
 from tests.checkout import ROOT
 from tests.exporters.support import WorkerProcess
 
@@ -139,10 +159,7 @@ def _definition() -> Definition:
 def test_two_axes_that_the_module_makes_one_are_refused_by_name() -> None:
     definition = replace(
         _definition(),
-        inputs=(
-            TensorSpec("x", "float32", ("batch", 4)),
-            TensorSpec("z", "float32", ("rows", 4)),
-        ),
+        inputs=(TensorSpec("x", "float32", ("batch", 4)), TensorSpec("z", "float32", ("rows", 4))),
         axes={"batch": 1, "rows": 2},
     )
     with pytest.raises(ExportError, match="the axes 'batch' and 'rows' of small to be one"):
@@ -196,3 +213,201 @@ def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
     outputs = ModuleEvaluator(definition).outputs(reference.inputs, {"batch": 11})
     for output, array in outputs.items():
         assert relative_error(array, reference.outputs[output]) <= 1e-5
+
+
+_FACTORIES = """
+import torch
+
+class Plain(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) + 1
+
+class Broken(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.onnx.is_in_onnx_export() else x * 3
+
+def plain():
+    return Plain(), {"x": torch.zeros(2, 8)}
+
+def broken():
+    return Broken(), {"x": torch.zeros(2, 8)}
+"""
+
+
+def _request(folder: Path, function: str) -> ExportRequest:
+    file = folder / "modules.py"
+    file.write_text(_FACTORIES, "utf-8")
+    return ExportRequest(f"{file}:{function}", cache_dir=str(folder / "cache"))
+
+
+@pytest.fixture
+def wrong_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ONNX Runtime computes every output wrongly."""
+    right = onnxruntime.InferenceSession.run
+
+    def run(self: Any, names: Sequence[str], feed: Any, *options: Any) -> list[np.ndarray]:
+        return [array + np.float32(5) for array in right(self, names, feed, *options)]
+
+    monkeypatch.setattr(onnxruntime.InferenceSession, "run", run)
+
+
+def test_torch_and_onnx_runtime_vouch_for_a_module(tmp_path: Path) -> None:
+    model, _ = export(_request(tmp_path, "plain"))
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    assert (model.reference, reference.by) == ("torch", ("torch", UNOPTIMISED))
+    assert (model.warnings, dict(reference.missing)) == ((), {})
+
+
+@pytest.mark.usefixtures("wrong_runtime")
+def test_a_graph_that_onnx_runtime_alone_computes_wrongly_is_measured_and_marked(
+    tmp_path: Path,
+) -> None:
+    model, _ = export(_request(tmp_path, "plain"))
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    assert (reference.by, list(reference.others)) == (("torch", EVALUATED), [UNOPTIMISED])
+    pairs = [(disagreement.first, disagreement.second) for disagreement in reference.disagreements]
+    assert pairs == [("torch", UNOPTIMISED), (EVALUATED, UNOPTIMISED)]
+    assert reference.disagreements[1].node
+    assert "engine_disputes_graph" in codes(model.warnings)
+
+
+def test_a_graph_that_is_not_its_module_is_refused_however_many_evaluators_there_are(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ExportError, match="differs from its torch module"):
+        export(_request(tmp_path, "broken"))
+
+
+@pytest.mark.usefixtures("wrong_runtime")
+def test_a_graph_that_everybody_computes_otherwise_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="differs from its torch module"):
+        export(_request(tmp_path, "broken"))
+
+
+def test_another_onnx_runtime_exports_a_module_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has run the graph, and whether it could is kept with the graph."""
+    stored_flags: list[bool] = []
+
+    def record_step(*given: Any, **rest: Any) -> Done:
+        stored_flags.append((step := done(*given, **rest)).stored)
+        return step
+
+    monkeypatch.setattr(source, "done", record_step)
+    request = ExportRequest("mlp", cache_dir=str(tmp_path))
+    export(request)
+    export(request)
+    version = versions._version
+    monkeypatch.setattr(
+        versions, "_version", lambda name: "9.9" if name == "onnxruntime" else version(name)
+    )
+    versions.made_by.cache_clear()
+    try:
+        export(request)
+    finally:
+        versions.made_by.cache_clear()
+    assert stored_flags == [False, True, False]
+
+
+def test_a_package_that_is_not_installed_has_no_version_and_raises_nothing() -> None:
+    assert versions.made_by(packages=("no_such_package",))["no_such_package"] == "not installed"
+
+
+COMMITTED = files("assets").joinpath("catalogue.csv").read_text("utf-8")
+
+
+@pytest.mark.rare
+def test_the_table_is_what_the_definitions_give_now() -> None:
+    """If this fails, `python -m exporters.pytorch.table` and commit what it writes."""
+    assert table() == COMMITTED
+
+
+def test_every_model_has_its_line_and_its_sizes() -> None:
+    rows = list(csv.DictReader(COMMITTED.splitlines()))
+    assert [row["name"] for row in rows] == list(names())
+    for row in rows:
+        assert int(row["parameters_with_buffers"]) >= int(row["parameters"]) >= 0
+        assert row["macs"].isdecimal(), row["name"]
+
+
+def test_the_zoo_has_the_published_parameters() -> None:
+    published_text = files("assets").joinpath("published", "gluon_zoo.csv").read_text("utf-8")
+    own_rows = {row["name"]: row for row in csv.DictReader(COMMITTED.splitlines())}
+    for row in csv.DictReader(published_text.splitlines()):
+        own_count = own_rows[row["model"]]["parameters_with_buffers"]
+        assert own_count == row["parameters_with_running_stats"], row["model"]
+
+
+def _mlp_weights() -> dict[str, Tensor]:
+    from exporters.models.catalogue import find
+    from exporters.pytorch.module import build
+
+    state = build(find("mlp").factory).state_dict()
+    generator = torch.Generator().manual_seed(8)
+    return {name: torch.randn(t.shape, generator=generator) * 0.1 for name, t in state.items()}
+
+
+def _ask(worker: WorkerProcess, weights: Path) -> ExportReply:
+    return worker.ask(ExportRequest("mlp", points=({"batch": 2},), weights=str(weights)))
+
+
+def test_the_graph_the_reference_and_torch_have_the_users_weights(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    path = tmp_path / "trained.safetensors"
+    save_file(_mlp_weights(), path)
+    reply = _ask(worker, path)
+    model = reply.model
+    assert model is not None, reply.reason
+    seeded_model = worker.ask(ExportRequest("mlp", points=({"batch": 2},))).model
+    assert seeded_model is not None
+    assert seeded_model.sha256 != model.sha256
+    path.unlink()
+    reference = load_reference(model.references["batch=2"])
+    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
+    (actual,) = session.run(None, dict(reference.inputs))
+    assert np.abs(actual - reference.outputs["y"]).max() <= 1e-4 * np.abs(actual).max()
+    assert model.factory is not None
+    with torch.inference_mode():
+        native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()
+    assert np.array_equal(native, reference.outputs["y"])
+
+
+def test_what_does_not_match_is_named_with_its_shapes(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    weights = _mlp_weights()
+    names = list(weights)
+    path = tmp_path / "wrong.safetensors"
+    wrong = {**weights, names[0]: torch.zeros(3, 5), "head.bias": torch.zeros(2)}
+    del wrong[names[1]]
+    save_file(wrong, path)
+    reply = _ask(worker, path)
+    assert (reply.status, reply.model) == ("export_failed", None)
+    shape = list(weights[names[0]].shape)
+    assert f"missing {names[1]}" in reply.reason
+    assert "unknown head.bias" in reply.reason
+    assert f"misshapen {names[0]} [3, 5] for {shape}" in reply.reason
+    assert "\n" not in reply.reason
+
+
+def test_a_file_that_is_no_safetensors_says_so(worker: WorkerProcess, tmp_path: Path) -> None:
+    path = tmp_path / "text.safetensors"
+    path.write_text("weights")
+    assert "text.safetensors is not a .safetensors file" in _ask(worker, path).reason
+    assert "cannot be read" in _ask(worker, tmp_path / "none.safetensors").reason
+
+
+def test_the_count_of_training_batches_is_no_weight(tmp_path: Path) -> None:
+    path = tmp_path / "norm.safetensors"
+    norm = nn.BatchNorm1d(2)
+    state = {n: t + 1 for n, t in norm.state_dict().items() if n != "num_batches_tracked"}
+    save_file(state, path)
+    load_weights(norm, path, "norm")
+    assert norm.running_mean is not None
+    assert torch.equal(norm.running_mean, torch.ones(2))
+    save_weights(norm, path)
+    assert set(load_file(path)) == set(norm.state_dict()), "a runtime loads them strictly"

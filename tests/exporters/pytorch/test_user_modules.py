@@ -1,34 +1,40 @@
-"""Modules as people have them become graphs that compute the same, and run on torch as they are."""
+"""Modules and hub networks become graphs that compute the same, and run on torch as they are."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.messages import ExportRequest
 from exporters.pytorch.to_onnx import WAYS, Way, nearest, told
 from exporters.types import ExportedModel, ExportError, axes_key, load_reference
 from exporters.validation import check_numbers, relative_error
+from exporters.worker.__main__ import answer
 from exporters.worker.export import export
-from tests.exporters.pytorch import networks
+from tests.exporters.pytorch import hub_networks, networks
 from tests.exporters.pytorch.agreement import assert_agrees
 from tests.exporters.support import WorkerProcess
 
 FILE = str(Path(networks.__file__))
 
 
-def _export(worker: WorkerProcess, factory: str, *points: dict[str, int]) -> ExportedModel:
-    reply = worker.ask(ExportRequest(f"{FILE}:{factory}", points=points))
+def _export(worker: WorkerProcess, model: str, *points: dict[str, int]) -> ExportedModel:
+    reply = worker.ask(ExportRequest(model, points=points))
     assert reply.model is not None, reply.reason
     return reply.model
 
 
 def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerProcess) -> None:
     points = {"batch": 1, "sequence": 3}, {"sequence": 9}
-    model = _export(worker, "keywords", *points)
+    model = _export(worker, f"{FILE}:keywords", *points)
     assert [spec.shape for spec in model.inputs] == [("batch", "sequence")] * 2
     assert [spec.name for spec in model.outputs] == ["score", "parts.0", "parts.1.largest"]
     assert (model.batch, model.sequence) == ("batch", "sequence")
@@ -39,14 +45,14 @@ def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerP
 def test_nested_arguments_and_a_dict_keep_their_names_and_their_numbers(
     worker: WorkerProcess,
 ) -> None:
-    model = _export(worker, "nested", {"batch": 3})
+    model = _export(worker, f"{FILE}:nested", {"batch": 3})
     assert [spec.name for spec in model.inputs] == ["pair.left", "pair.right", "extra.b"]
     assert [spec.name for spec in model.outputs] == ["sum", "bias"]
     assert_agrees(model, {"batch": 3})
 
 
 def test_ids_of_tables_of_different_sizes_are_those_of_the_example(worker: WorkerProcess) -> None:
-    model = _export(worker, "tables", {"batch": 1}, {"batch": 5})
+    model = _export(worker, f"{FILE}:tables", {"batch": 1}, {"batch": 5})
     ids = load_reference(model.references["batch=5"]).inputs["ids"]
     assert ids.tolist() == [[2, 49, 899], [0, 20, 600]] * 2 + [[2, 49, 899]]
     assert model.inputs_drawn == "ids as in the example"
@@ -54,7 +60,7 @@ def test_ids_of_tables_of_different_sizes_are_those_of_the_example(worker: Worke
 
 
 def test_a_graph_of_nodes_and_edges_has_no_batch_and_needs_none(worker: WorkerProcess) -> None:
-    model = _export(worker, "graph")
+    model = _export(worker, f"{FILE}:graph")
     assert (dict(model.axes), model.batch) == ({}, None)
     assert [spec.shape for spec in model.inputs] == [(networks.ROWS, 4), (2, networks.EDGES)]
     assert_agrees(model, {})
@@ -63,7 +69,7 @@ def test_a_graph_of_nodes_and_edges_has_no_batch_and_needs_none(worker: WorkerPr
 
 
 def test_an_axis_that_is_no_batch_is_swept(worker: WorkerProcess) -> None:
-    model = _export(worker, "graph_with_axes", {"edges": 4}, {"edges": 40})
+    model = _export(worker, f"{FILE}:graph_with_axes", {"edges": 4}, {"edges": 40})
     for edges in (4, 40):
         assert_agrees(model, {"edges": edges})
 
@@ -75,7 +81,7 @@ def test_an_axis_that_is_no_batch_is_swept(worker: WorkerProcess) -> None:
 def test_a_module_with_its_sizes_baked_in_has_a_graph_for_each_case_and_says_so(
     worker: WorkerProcess, factory: str, points: tuple[dict[str, int], ...]
 ) -> None:
-    model = _export(worker, factory, *points)
+    model = _export(worker, f"{FILE}:{factory}", *points)
     assert list(model.fixed) == [axes_key(point) for point in points]
     assert model.warnings[0].code == "sizes_fixed"
     for point in points:
@@ -271,3 +277,113 @@ def test_a_module_that_no_way_takes_is_told_what_fails_at_one_size() -> None:
     """That a size is no axis is nothing to mend where the graph could have it baked in."""
     assert nearest(FAULTS).cause == "new fixed"
     assert nearest({Way("new", False): FAULTS[Way("new", False)]}).cause == "new open"
+
+
+HUB = str(Path(hub_networks.__file__))
+
+
+@pytest.mark.rare
+def test_a_bert_as_it_is_gives_both_of_its_outputs_at_every_length(worker: WorkerProcess) -> None:
+    pytest.importorskip("transformers")
+    points = {"batch": 2, "sequence": 7}, {"batch": 1, "sequence": 70}
+    model = _export(worker, f"{HUB}:bert", *points)
+    assert [spec.name for spec in model.outputs] == ["last_hidden_state", "pooler_output"]
+    assert model.warnings == ()
+    for point in points:
+        assert_agrees(model, point)
+
+
+@pytest.mark.rare
+def test_a_t5_encoder_that_the_new_exporter_cannot_take_is_measured_and_says_why(
+    worker: WorkerProcess,
+) -> None:
+    pytest.importorskip("transformers")
+    model = _export(worker, f"{HUB}:t5_encoder", {"batch": 2, "sequence": 5})
+    assert_agrees(model, {"batch": 2, "sequence": 5})
+    assert all("modeling_t5.py:" in str(warning.parameters) for warning in model.warnings)
+
+
+@pytest.mark.rare
+def test_a_segmentation_network_gives_its_dict(worker: WorkerProcess) -> None:
+    pytest.importorskip("torchvision", exc_type=ImportError)
+    model = _export(worker, f"{HUB}:segmentation", {"batch": 2})
+    assert [spec.name for spec in model.outputs] == ["out"]
+    assert_agrees(model, {"batch": 2})
+
+
+@pytest.mark.rare
+def test_a_network_of_timm_is_measured(worker: WorkerProcess) -> None:
+    pytest.importorskip("timm")
+    assert_agrees(_export(worker, f"{HUB}:regnet", {"batch": 3}), {"batch": 3})
+
+
+@pytest.mark.rare
+def test_a_folder_of_hugging_face_is_measured_by_its_path_alone(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    module, _, _ = hub_networks.bert()
+    module.save_pretrained(tmp_path / "tiny-bert")
+    point = {"batch": 2, "sequence": 9}
+    model = _export(worker, f"hf:{tmp_path / 'tiny-bert'}", point)
+    assert model.name == "tiny-bert"
+    assert model.inputs_drawn.startswith("input_ids as in the example")
+    reference = load_reference(model.references["batch=2,sequence=9"])
+    assert sorted(reference.inputs) == ["attention_mask", "input_ids", "token_type_ids"]
+    assert len(np.unique(reference.inputs["input_ids"])) > 5
+    assert_agrees(model, point)
+
+
+class Trace:
+    """A pickle that leaves a file behind when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+def test_weights_that_are_a_pickle_are_refused_and_not_read(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    folder, trace = tmp_path / "pickled", tmp_path / "was-read"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "bert", "architectures": ["BertModel"]}')
+    torch.save({"weights": Trace(trace)}, folder / "pytorch_model.bin")
+    reply = worker.ask(ExportRequest(f"hf:{folder}"))
+    assert reply.status == "export_failed"
+    assert "its weights in .safetensors" in reply.reason
+    assert not trace.exists()
+
+
+@pytest.mark.rare
+def test_a_folder_of_a_model_that_sees_has_a_place_for_each_feature_of_its_picture(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    """torch's new exporter has no translation of how such models check that the places fit."""
+    pytest.importorskip("transformers")
+    hub_networks.llava().save_pretrained(tmp_path / "tiny-llava")
+    model = _export(worker, f"hf:{tmp_path / 'tiny-llava'}", {"batch": 2})
+    ids = load_reference(model.references["batch=2"]).inputs["input_ids"]
+    assert [list(row).count(89) for row in ids] == [16, 16]
+    assert "old_exporter" not in codes(model.warnings)
+    assert_agrees(model, {"batch": 2})
+
+
+def test_a_name_that_is_not_on_this_disk_is_refused_without_asking_anybody(
+    worker: WorkerProcess,
+) -> None:
+    pytest.importorskip("transformers")
+    reply = worker.ask(ExportRequest("hf:nobody/no-such-model"))
+    assert reply.status == "export_failed"
+    assert "transformers cannot load nobody/no-such-model from this disk" in reply.reason
+    assert "\n" not in reply.reason
+
+
+def test_without_transformers_the_row_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    reply = answer(json.dumps(to_json(ExportRequest("hf:some-model"))), 0)
+    assert (reply.status, reply.model) == ("unavailable", None)
+    assert "needs the package transformers" in reply.reason

@@ -120,10 +120,7 @@ def test_a_call_that_fails_ends_the_block_and_says_what_it_returned(
         later_calls.append(1)
         return 0
 
-    calls = [
-        call_of(fails_third, returns_pointer=returns_pointer),
-        call_of(count_call),
-    ]
+    calls = [call_of(fails_third, returns_pointer=returns_pointer), call_of(count_call)]
     scheduled_ns, started_ns, finished_ns = room(10)
     with pytest.raises(Failed) as exc_info:
         TimedCalls(calls).time(scheduled_ns, started_ns, finished_ns, 10)

@@ -41,10 +41,7 @@ def model(
 
 def mlp(batch: int | str = 2) -> onnx.ModelProto:
     return model(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["h"]),
-            helper.make_node("Relu", ["h"], ["y"]),
-        ],
+        [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])],
         {"x": [batch, 16]},
         {"y": [batch, 8]},
         {"w": WEIGHTS},

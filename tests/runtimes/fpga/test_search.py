@@ -1,15 +1,23 @@
-"""The search against every configuration in turn, and what it says of a target out of reach."""
+"""The search against every configuration in turn, and what `python -m runtimes.fpga` tells."""
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import onnx
 import pytest
 
 from runtimes.errors import Unsupported
+from runtimes.fpga.__main__ import main
 from runtimes.fpga.card.compiler import compile_lowered
 from runtimes.fpga.card.timing import jitter_us, latency_us
 from runtimes.fpga.cards import Card, CardError, card_keys, load_card
@@ -35,11 +43,7 @@ def every_configuration(public: Card) -> Iterator[Card]:
             tiles = store // block**2 // cores
             for mhz in (*clocks, public.clock_mhz):
                 yield replace(
-                    public,
-                    cores=cores,
-                    block=block,
-                    tiles_per_core=tiles,
-                    clock_mhz=float(mhz),
+                    public, cores=cores, block=block, tiles_per_core=tiles, clock_mhz=float(mhz)
                 )
 
 
@@ -155,3 +159,140 @@ def random_graph(seed: int, least_nodes: int = 5, most_nodes: int = 50) -> Graph
     for _, output in builder.states:
         builder.output(output)
     return builder.graph()
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> str:
+    path = tmp_path / "step.onnx"
+    onnx.save(cnn_step(3, 128).model(), path)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["explain", *arguments])
+    captured_text = capsys.readouterr()
+    return status, captured_text.out, captured_text.err
+
+
+def test_it_runs_as_a_module_without_an_engine(step: str) -> None:
+    script = (
+        "import sys; from runtimes.fpga.__main__ import main; "
+        f"main(['explain', {step!r}]); "
+        "print(*(n for n in ('onnxruntime', 'torch') if n in sys.modules), file=sys.stderr)"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert process.stderr.strip() == ""
+    assert "V80 at sdk26" in process.stdout
+
+
+def test_all_that_decides_the_latency_is_told(
+    step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text, _ = run(capsys, step, "--card", "v80@sdk26")
+    assert status == 0
+    # 3 layers x (16 tiles / 6 cores + 32 + 1 + 25) cycles; 8 taps are 128 tiles a layer.
+    for expected_text in (
+        "384 of 24576 tiles",
+        "256 bytes in, 256 out",
+        r"spaced +2\.425 us, 183 cycles",
+        r"contiguous +2\.615 us, 240 cycles",
+        "ahead +57 cycles",
+        "fidelity +calibrated",
+        "critical path: 183 cycles over 6 instructions",
+        r"Conv_2 +matrix +128 +19 +3 +32 +0 +35",
+    ):
+        assert re.search(expected_text, text), expected_text
+    assert len(re.findall(r"^ +\d +64 +4\.8%$", text, re.MULTILINE)) == 6
+
+
+def test_work_that_is_wholly_done_ahead_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builder = ModelBuilder()
+    state, x = builder.input("state", [1, 64]), builder.input("x", [1, 64])
+    state_product = builder.add("MatMul", state, builder.weights(64, 64))
+    new = builder.add("MatMul", x, builder.weights(64, 64))
+    builder.output(builder.add("Add", state_product, new))
+    builder.states.append((state, builder.nodes[-1].output[0]))
+    onnx.save(builder.model(), tmp_path / "rnn.onnx")
+    _, text, _ = run(capsys, str(tmp_path / "rnn.onnx"))
+    assert re.search(r"MatMul_0 .* all of it before the request", text)
+    assert "ahead      1 cycles" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--card", "v8"], "no card 'v8'; the nearest is 'v80'"),
+        (["--card", "v80@sdk9"], "no release 'sdk9'"),
+        (["--card", "none.toml"], "none.toml can't be read"),
+        (["--axis", "batch"], "--axis batch sets nothing: write --axis NAME=SIZE"),
+        (["--axis", "batch=0"], "--axis batch=0 sets nothing"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    step: str, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    status, out, err = run(capsys, step, *arguments)
+    assert (status, out) == (1, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_a_graph_that_does_not_fit_says_how_far(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    onnx.save(lstm_step(3, 480).model(), tmp_path / "large.onnx")
+    status, _, err = run(capsys, str(tmp_path / "large.onnx"), "--card", "ia-420f")
+    assert status == 1
+    assert "needs 5415 tiles, the card has 3072" in err
+
+
+def asked(path: Path, **changes: Any) -> dict[str, Any]:
+    """The answer of a process of its own, which steps back behind all others."""
+    builder = cnn_step(3, 128)
+    if not path.exists():
+        onnx.save(builder.model(), path)
+    question = {
+        "model": "cnn_small",
+        "path": str(path),
+        "axes": {},
+        "states": [list(pair) for pair in builder.states],
+        "card": "v80",
+        "release": "",
+        "options": {},
+        "gap_us": 20.0,
+    }
+    process = subprocess.run(
+        [sys.executable, "-m", "runtimes.fpga", "schedule", "--json"],
+        input=json.dumps(question | changes) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert process.stderr == ""
+    (line,) = process.stdout.splitlines()
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def test_the_schedule_is_the_one_that_is_explained(tmp_path: Path) -> None:
+    answer = asked(tmp_path / "step.onnx")
+    # As `explain` tells of the same graph: 183 cycles after a pause, 384 of 24,576 tiles.
+    assert (answer["model"], answer["card"], answer["release"]) == ("cnn_small", "V80", "sdk26")
+    assert (answer["cycles"], answer["io_us"]) == (183, pytest.approx(1.815))
+    assert (answer["tiles_used"], answer["tiles_total"]) == (384, 24576)
+    assert sum(answer["tiles_by_core"]) == 384
+    assert answer["fidelity"] == "calibrated"
+    assert len(answer["events"]) == 6
+    assert max(event["done"] for event in answer["events"]) == 183
+
+
+def test_what_the_card_cannot_run_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    onnx.save(lstm_step(3, 480).model(), path)
+    answer = asked(path, card="ia-420f", states=[])
+    assert answer.keys() == {"problem"}
+    assert "needs 5415 tiles, the card has 3072" in answer["problem"]["cause"]

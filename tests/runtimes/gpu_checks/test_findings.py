@@ -1,14 +1,23 @@
-"""Each check on a GPU finds the defect that it exists for, and nothing in a correct runtime."""
+"""The checks for a GPU over stand-ins: each finds its defect, and the command and page tell it."""
 
 from __future__ import annotations
 
+import csv
+import json
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.checkout import ROOT
 from tests.gpu.checks import CHECKS, Task, tasks
 from tests.gpu.device import NotRun
 from tests.gpu.models import Models
+from tests.gpu.page import BEGIN, EMPTY, END, MACHINE_FILE, PAGE, RESULTS, main, written
+from tests.gpu.parent import MOST_ENDS
+from tests.gpu.record import COLUMNS, FILE_NAME, Line, Record
 from tests.gpu.stand_in import STAND_IN_SIZES, STAND_INS, StandInDevice, StandInRuntime
 from tests.gpu.subject import Finding, Subject
 
@@ -84,3 +93,136 @@ def test_without_events_the_check_of_them_is_not_run(models: Models, tmp_path: P
     chosen_tasks = [task for task in planned() if task.check.name == "host clock and events"]
     with pytest.raises(NotRun):
         findings("no-events", models, chosen_tasks, tmp_path)
+
+
+RUNTIME = "ort-cuda"
+ALL = len(tasks(RUNTIME)) + 1
+"""With the check that the runtime starts."""
+
+
+def run(folder: Path, stand_in: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.gpu", RUNTIME, "--out", str(folder)]
+    return subprocess.run(
+        [*command, "--stand-in", stand_in, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def lines(folder: Path) -> list[dict[str, str]]:
+    with (folder / FILE_NAME).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def verdicts(folder: Path) -> Counter[str]:
+    return Counter(line["verdict"] for line in lines(folder))
+
+
+def test_a_correct_runtime_passes_and_is_not_checked_again(tmp_path: Path) -> None:
+    process = run(tmp_path, "correct")
+    assert process.returncode == 0, process.stdout + process.stderr
+    # The engine's own benchmark is in no wheel, so where it is not installed that is not run.
+    counts = verdicts(tmp_path)
+    assert counts["fail"] == 0 and counts["pass"] >= ALL - 1
+    assert len(process.stdout.splitlines()) == ALL + 1
+    written_text = (tmp_path / FILE_NAME).read_text("utf-8")
+    # A kill while the last line was written leaves a part of it.
+    (tmp_path / FILE_NAME).write_text(f"{written_text[:-20]}", "utf-8")
+    again = run(tmp_path, "correct")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert verdicts(tmp_path) == counts
+    assert len(again.stdout.splitlines()) <= 3
+
+
+def test_a_missing_runtime_neither_passes_nor_fails(tmp_path: Path) -> None:
+    assert run(tmp_path, "missing").returncode == 3
+    assert verdicts(tmp_path) == {"not run": ALL}
+
+
+@pytest.mark.parametrize("stand_in", ["crash", pytest.param("hang", marks=pytest.mark.rare)])
+def test_what_ends_a_process_fails_one_check_at_a_time(stand_in: str, tmp_path: Path) -> None:
+    """A new process makes the next check, until too many in a row have ended theirs."""
+    assert run(tmp_path, stand_in, "--limit", "0.3").returncode == 1
+    assert verdicts(tmp_path) == {"pass": 1, "fail": MOST_ENDS, "not run": ALL - MOST_ENDS - 1}
+
+
+def test_an_error_is_reported_by_the_check_that_met_it(tmp_path: Path) -> None:
+    """The process ends after it, which is no failure of the check that comes next."""
+    run(tmp_path, "error")
+    failed_ends = [line["got"] for line in lines(tmp_path) if line["verdict"] == "fail"]
+    assert len(failed_ends) == MOST_ENDS and all(
+        "CUDA failure 700" in end_text for end_text in failed_ends
+    )
+
+
+@pytest.mark.rare
+def test_what_the_time_for_all_cuts_off_is_not_run(tmp_path: Path) -> None:
+    run(tmp_path, "hang", "--minutes", "0.12")
+    counts = verdicts(tmp_path)
+    assert counts["fail"] == 0 and counts["not run"] >= ALL - 1 and counts.total() == ALL
+
+
+def test_a_folder_of_another_machine_is_refused_and_kept(tmp_path: Path) -> None:
+    machine = {"python": "3.0", "stand_in": "correct", "device": "a card", "uuid": ""}
+    (tmp_path / "machine.json").write_text(json.dumps(machine), "utf-8")
+    (tmp_path / FILE_NAME).write_text(",".join(COLUMNS) + "\n", "utf-8")
+    process = run(tmp_path, "correct")
+    assert process.returncode == 2
+    assert "a card" in process.stderr
+    assert lines(tmp_path) == []
+
+
+MACHINE = {
+    "python": "3.12.1",
+    "stand_in": "",
+    "device": "NVIDIA H100",
+    "uuid": "1",
+    "driver_cuda": "13.0",
+    "begun": "2026-12-01T10:00:00+00:00",
+}
+LINES = [
+    Line("torch-cuda", "start", "", "version 2.11 on NVIDIA H100", "", "pass", "9.0"),
+    Line("torch-cuda", "A/A", "boundary=device", "1.200", "0.97 to 1.03", "fail", "1.0"),
+    Line("torch-cuda", "energy", "boundary=device", "no counter", "", "not run", "1.0"),
+    Line("tensorrt", "start", "", "TensorRT is not installed", "", "not run", "0.4"),
+]
+
+
+def results(folder: Path, **machine: str) -> Path:
+    run_folder = folder / "results" / "h100"
+    run_folder.mkdir(parents=True)
+    (run_folder / MACHINE_FILE).write_text(json.dumps({**MACHINE, **machine}), "utf-8")
+    with Record(run_folder) as record:
+        for line in LINES:
+            record.add(line)
+    return folder / "results"
+
+
+def test_the_page_is_that_of_the_results() -> None:
+    text = PAGE.read_text("utf-8")
+    assert written(text, RESULTS) == text
+
+
+def test_a_runtime_that_started_has_a_row_and_its_failures_are_listed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\n{EMPTY}\n{END}\nafter\n", "utf-8")
+    assert main([str(page), str(results(tmp_path))]) == 0
+    text = page.read_text("utf-8")
+    (row,) = [line for line in text.splitlines() if "torch-cuda, version 2.11" in line]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:4] == ["2026-12-01", "NVIDIA H100", "13.0", "3.12.1"]
+    assert cells[5:] == ["1", "1", "1"]
+    assert "A/A boundary=device: 1.200" in text
+    assert "tensorrt," not in text and EMPTY not in text
+    assert text.startswith("before") and text.endswith("after\n")
+
+
+def test_checks_of_a_stand_in_are_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}", "utf-8")
+    with pytest.raises(SystemExit):
+        main([str(page), str(results(tmp_path, stand_in="correct"))])
+    assert page.read_text("utf-8") == f"{BEGIN}{END}"

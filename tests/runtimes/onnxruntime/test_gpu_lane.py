@@ -1,10 +1,12 @@
-"""A session on a GPU, at both boundaries: on the host's memory in place of a GPU's."""
+"""A session on a GPU, at both boundaries, and its operator times: on the host's memory."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,9 +15,15 @@ from app.contract.graphs import BATCHES, STEPS, constant, node, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel, Reference, StatePair
+from runtimes.base import Device
+from runtimes.cuda import driver
+from runtimes.cuda import runtime as libraries
 from runtimes.errors import RunFault, Unsupported
 from runtimes.execution import Boundary
 from runtimes.onnxruntime.execution import Recording
+from runtimes.onnxruntime.gpu import Providers, engine_folder
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
+from runtimes.options import OptionValue, Request, Settings
 from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs, vector
@@ -211,3 +219,87 @@ def test_runs_that_are_queued_on_the_device_are_waited_for_once(
         queued_timing(lane, 5)(Block(3), 3)
         assert order == "xxxxxw" * 3
         assert agrees(lane.outputs(), reference)
+
+
+class _OnHost(OrtTensorRt):
+    """ONNX Runtime's CPU provider in the place of TensorRT's, with all that is around it."""
+
+    provider = CPU
+    asked: ClassVar[list[dict[str, str]]] = []
+
+    def _providers(self, request: Request, stream: int) -> Providers:
+        ((_, values), *_) = super()._providers(request, stream)
+        self.asked.append(values)
+        return [(CPU, {})]
+
+
+@pytest.mark.usefixtures("pretended")
+def test_operator_times_whose_launches_would_not_wait_are_refused(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without waiting, a kernel's time on the host is that of its launch: flattering, and wrong."""
+    monkeypatch.delenv("CUDA_LAUNCH_BLOCKING", raising=False)
+    for runtime in (OrtCuda(), OrtTensorRt()):
+        with pytest.raises(Unsupported, match="CUDA_LAUNCH_BLOCKING=1"):
+            runtime.compile(graphs.dense, {"batch": 1}, Settings(operator_times=True))
+        with monkeypatch.context() as patch:
+            patch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+            runtime.refuse(graphs.dense, {"batch": 1}, Settings(operator_times=True))
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_operator_times_are_the_kept_engines_and_none_is_kept_for_them(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    monkeypatch.setattr(_OnHost, "asked", [])
+    runtime = _OnHost()
+    settings = Settings(cache_dir=str(tmp_path), operator_times=True)
+    kept_folder = engine_folder(runtime.request(graphs.dense, {"batch": 1}, settings))
+    assert kept_folder is not None
+    (kept_folder / "graph.engine").write_bytes(b"timed")
+    (kept_folder.parent / "sm90.timing").write_bytes(b"timings")
+
+    with runtime.compile(graphs.dense, {"batch": 1}, settings) as session:
+        (provider_options,) = runtime.asked
+        engine_cache = Path(provider_options["trt_engine_cache_path"])
+        assert (engine_cache / "graph.engine").read_bytes() == b"timed"
+        assert (engine_cache.parent / "sm90.timing").read_bytes() == b"timings"
+        (engine_cache / "graph.engine").write_bytes(b"tuned while launches waited")
+        session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
+        assert session.operator_times(2)
+    assert not engine_cache.exists()
+    assert (kept_folder / "graph.engine").read_bytes() == b"timed"
+    assert tmp_path not in engine_cache.parents
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_engines_and_timings_are_kept_for_each_kind_of_gpu(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ONNX Runtime names its files by the architecture, which cards of several kinds share."""
+    devices = (Device("0", "GPU one"), Device("1", "GPU two"), Device("2", "GPU one"))
+    monkeypatch.setattr(libraries, "devices", lambda: devices)
+    monkeypatch.setattr(OrtTensorRt, "devices", lambda self: devices)
+    folders = []
+    for device in devices:
+        settings = Settings(cache_dir=str(tmp_path), device=device.key)
+        folders.append(engine_folder(_OnHost().request(graphs.dense, {"batch": 1}, settings)))
+    first_folder, two, same = (folder for folder in folders if folder is not None)
+    assert first_folder == same and first_folder != two and first_folder.parent != two.parent
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_a_provider_that_tells_operators_is_asked_for_no_cuda_graph(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    monkeypatch.setattr(_OnHost, "asked", [])
+    monkeypatch.setattr(driver.Gpu, "kind", "cpu")
+    options: dict[str, OptionValue] = {"boundary": "device", "cuda_graph": True}
+    for tells, graph_option in ((False, "1"), (True, "0")):
+        settings = Settings(options=options, operator_times=tells)
+        _OnHost().compile(graphs.dense, {"batch": 1}, settings).close()
+        assert _OnHost.asked[-1]["trt_cuda_graph_enable"] == graph_option

@@ -1,10 +1,11 @@
-"""The CPU provider keeps the contract, and tells one bad graph from another."""
+"""The CPU provider keeps the contract, states what it executed, and tells bad graphs apart."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,15 +15,17 @@ import pytest
 
 from app.contract.graphs import constant, node, weights
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes
-from exporters.types import ExportedModel, TensorSpec
+from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.types import ExportedModel, Reference, StatePair, TensorSpec
 from runtimes.base import Session
+from runtimes.calls import timed
 from runtimes.errors import OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.onnxruntime import execution
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, timed_call
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs, quantised_conv, vector
 
 IN_PYTHON = Settings(threads=1, options={"call": "python"})
 
@@ -213,3 +216,158 @@ assert "onnxruntime" not in sys.modules
     assert half_lstm.startswith("y_node | ") and "crashes" in half_lstm
     assert int8_lstm.startswith("y_node | ") and "leaves" in int8_lstm
     assert fp32 == "taken"
+
+
+CALLS: list[dict[str, OptionValue]] = [{"call": "python"}, {}, {"build": "library"}]
+
+
+def counting(graphs: Graphs) -> ExportedModel:
+    """Its state grows by one in each run, and with it how many of `x` are found below it."""
+    model = graphs.save(
+        "counting",
+        [
+            node("Add", ["s", "one"], ["next"]),
+            node("Less", ["x", "s"], ["below"]),
+            node("NonZero", ["below"], ["found"]),
+        ],
+        [vector("x"), vector("s", "float32", 1)],
+        [vector("next", "float32", 1), vector("found", "int64", 1, "n")],
+        [constant("one", np.ones(1, np.float32))],
+    )
+    return replace(model, states=(StatePair("s", "next"),))
+
+
+@pytest.mark.parametrize("options", CALLS, ids=str)
+def test_the_size_may_change_with_a_state(options: dict[str, OptionValue], graphs: Graphs) -> None:
+    if options.get("build") and not timed.built():
+        pytest.skip("the loop in C was not built")
+    with OrtCpu().compile(counting(graphs), {}, Settings(options=options)) as session:
+        (lane,) = session.lanes
+        assert lane.advancing() is None, "the loop in C would bind nothing anew"
+        lane.bind({"x": np.arange(4, dtype=np.float32), "s": np.zeros(1, np.float32)})
+        for size in range(5):
+            lane.run()
+            assert lane.outputs()["found"].shape == (1, size)
+            lane.advance()
+        assert session.execution.call_path.endswith(
+            "outputs allocated by the engine once, and again for other inputs"
+        )
+
+
+@pytest.mark.parametrize("options", CALLS, ids=str)
+def test_the_size_may_change_at_random(options: dict[str, OptionValue], graphs: Graphs) -> None:
+    if options.get("build") and not timed.built():
+        pytest.skip("the loop in C was not built")
+    model = graphs.save(
+        "random_sizes",
+        [
+            node("RandomNormalLike", ["x"], ["r"], seed=1.0),
+            node("Greater", ["r", "x"], ["above"]),
+            node("NonZero", ["above"], ["found"]),
+        ],
+        [vector("x", "float32", 64)],
+        [vector("found", "int64", 1, "n")],
+    )
+    model = replace(model, uncompared=diagnostic("reference_not_deterministic", references="onnx"))
+    with OrtCpu().compile(model, {}, Settings(options=options)) as session:
+        (lane,) = session.lanes
+        assert not lane.calls
+        lane.bind({"x": np.zeros(64, np.float32)})
+        sizes = set()
+        for _ in range(20):
+            lane.run()
+            sizes.add(lane.outputs()["found"].shape[1])
+        assert len(sizes) > 1
+        assert session.execution.call_path.endswith("allocated by the engine in each run")
+
+
+def test_a_graph_of_one_type_needs_no_recording_which_would_say_the_same(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for model in (graphs.dense, graphs.step, graphs.lookup):
+        with OrtCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
+            quick = session.execution
+        assert quick.inspection_ms == 0
+        with monkeypatch.context() as patch:
+            patch.setattr(execution, "_keeps_type", lambda op, domain: False)
+            with OrtCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
+                second_execution = session.execution
+        assert second_execution.inspection_ms > 0
+        assert quick.precision == second_execution.precision == "fp32"
+        assert {node.provider for node in second_execution.placement} == {"CPUExecutionProvider"}
+
+
+def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "quantised")
+    settings = Settings(precision="int8", threads=1)
+    with OrtCpu().compile(model, {"batch": 1}, settings) as session:
+        assert session.execution.precision == "int8"
+        assert "QLinearConv" in {node.op for node in session.execution.placement}
+        assert session.execution.warnings == ()
+
+
+def test_what_stays_in_fp32_is_named(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "half_quantised", tail="Conv")
+    with OrtCpu().compile(model, {"batch": 1}, Settings(precision="int8")) as session:
+        (warning,) = session.execution.warnings
+    assert (warning.code, warning.parameters["precision"]) == ("mixed_precision", "int8")
+    assert "y_node" in str(warning.parameters["nodes"])
+
+
+def test_a_quantised_file_that_is_not_optimised_runs_in_fp32(graphs: Graphs) -> None:
+    model = quantised_conv(graphs, "unfused")
+    settings = Settings(precision="int8", options={"graph_optimization": "off"})
+    with OrtCpu().compile(model, {"batch": 1}, settings) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_half_precision_behind_casts_is_fp32(graphs: Graphs) -> None:
+    x = weights(1, 4)
+    model = graphs.save(
+        "halves_inside",
+        [
+            node("Cast", ["x"], ["h"], to=onnx.TensorProto.FLOAT16),
+            node("MatMul", ["h", "w"], ["p"]),
+            node("Cast", ["p"], ["y"], to=onnx.TensorProto.FLOAT),
+        ],
+        [TensorSpec("x", "float32", (1, 4))],
+        [TensorSpec("y", "float32", (1, 3))],
+        [constant("w", weights(4, 3).astype(np.float16))],
+        references=[({}, Reference({"x": x}, {"y": x @ weights(4, 3)}))],
+    )
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_a_half_precision_file_is_fp32_where_there_is_no_such_kernel(graphs: Graphs) -> None:
+    w = weights(4, 3).astype(np.float16)
+    x = weights(1, 4).astype(np.float16)
+    model = graphs.save(
+        "halves",
+        [node("MatMul", ["x", "w"], ["y"])],
+        [TensorSpec("x", "float16", (1, 4))],
+        [TensorSpec("y", "float16", (1, 3))],
+        [constant("w", w)],
+        references=[({}, Reference({"x": x}, {"y": x @ w}))],
+    )
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "fp32"
+
+
+def test_integers_alone_are_called_so(graphs: Graphs) -> None:
+    specs = [TensorSpec(name, "int64", (4,)) for name in ("x", "y")]
+    model = graphs.save("integers", [node("Add", ["x", "x"], ["y"])], specs[:1], specs[1:])
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "integer"
+
+
+def test_without_inputs_to_run_with_it_says_unknown(graphs: Graphs) -> None:
+    model = graphs.save(
+        "unread",
+        [node("Cast", ["x"], ["y"], to=onnx.TensorProto.FLOAT)],
+        [TensorSpec("x", "int64", (4,))],
+        [TensorSpec("y", "float32", (4,))],
+    )
+    with OrtCpu().compile(model, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "unknown"
+        assert session.execution.warnings

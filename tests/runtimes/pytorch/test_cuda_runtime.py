@@ -1,10 +1,10 @@
-"""The session of `torch-cuda` over the host's memory, and what its runtime says beforehand."""
+"""The session of `torch-cuda` over the host's memory, its operator times and its refusals."""
 
 from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.autograd.profiler_util import FunctionEvent
 
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
@@ -26,9 +27,11 @@ from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
 from runtimes.errors import OutOfMemory, Unsupported
+from runtimes.execution import OpTime
 from runtimes.options import OptionValue, Settings
 from runtimes.pytorch import runtime
-from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane
+from runtimes.pytorch import session as operators
+from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane, TorchCudaSession
 from runtimes.pytorch.runtime import TorchCuda, cuda_of_build
 from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
@@ -346,3 +349,60 @@ def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
     state = TorchCuda().availability()
     assert isinstance(state, Unavailable)
     assert "CUDA 12.8" in state.reason
+
+
+@pytest.mark.parametrize("name", ["wide", "step"])
+def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
+    graphs: Graphs, boundary: str, cuda_graph: bool, name: str
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    options = PLAIN | {"boundary": boundary, "cuda_graph": cuda_graph}
+    request = request_of(model, 1, Settings(operator_times=True), **options)
+    reference = reference_of(model, 1)
+    with TorchCudaSession(request, HostPlace()) as session:
+        lane = session.lanes[0]
+        assert session.execution.call_path.startswith("module(*inputs)")
+        lane.bind(reference.inputs)
+        ops = session.operator_times(5)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+    assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
+    copies = [op for op in ops if op.op == "copy_"]
+    assert len(copies) == (len(model.inputs) + len(model.outputs)) * (boundary == "host")
+
+
+def event(
+    name: str,
+    begun_us: float,
+    ended_us: float,
+    *children: FunctionEvent,
+    kernels: Sequence[tuple[str, float]] = (),
+) -> FunctionEvent:
+    """One of the profiler's events, with what it called and the kernels that it launched."""
+    event_class: Any = FunctionEvent
+    raw_event = event_class(0, name, 0, begun_us, ended_us, use_device="cuda")
+    for child in children:
+        raw_event.append_cpu_child(child)
+    for kernel, duration_us in kernels:
+        raw_event.append_kernel(kernel, 0, duration_us)
+    event: FunctionEvent = raw_event
+    return event
+
+
+def test_on_a_gpu_an_operator_takes_what_its_kernels_take() -> None:
+    """The host's times are those of the launches: a kernel may run after its operator returned."""
+    runs = []
+    for slower in (0.0, 1.0, 4000.0):
+        parts = [("gemm", 40.0 + slower), ("split_k", 7.0)]
+        multiply = event("aten::mm", 1, 3, kernels=parts)
+        add = event("aten::add_", 3, 4, kernels=[("elementwise", 3.0)])
+        linear = event("aten::linear", 0, 5, event("aten::t", 0, 1), multiply, add)
+        copy = event("aten::copy_", 6, 8, kernels=[("Memcpy DtoH (Device -> Pinned)", 5.0)])
+        view, wait = event("aten::view", 5, 6), event("cudaStreamSynchronize", 8, 60)
+        scope = event("graphlap module head", 0, 6, linear, view)
+        runs.append(event("graphlap run", 0, 60, scope, copy, wait))
+    assert operators.medians(runs, on_gpu=True) == (
+        OpTime("head #0", "linear", 51.0, "gemm"),
+        OpTime("module #2", "copy_", 5.0, "Memcpy DtoH (Device -> Pinned)"),
+    )
+    assert sum(op.time_us for op in operators.medians(runs, on_gpu=False)) == 60.0

@@ -29,7 +29,7 @@ from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 pytestmark = pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
-    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"
 )
 
 LSTM_MODULE = """

@@ -84,13 +84,7 @@ def repeats(lane: Lane, reference: Reference, tolerance: float) -> bool:
 
 @pytest.mark.parametrize(
     ("name", "written"),
-    [
-        ("normalise", ("x",)),
-        ("returned", ("x",)),
-        ("clamp", ("x",)),
-        ("buffer", ()),
-        ("pure", ()),
-    ],
+    [("normalise", ("x",)), ("returned", ("x",)), ("clamp", ("x",)), ("buffer", ()), ("pure", ())],
 )
 def test_every_run_computes_on_what_was_bound(
     name: str, written: tuple[str, ...], tmp_path: Path

@@ -1,4 +1,4 @@
-"""Engines of TensorRT are kept, used again, and built anew where they are damaged or stale."""
+"""TensorRT: kept engines, runs ahead, outputs that a run finds, and what its errors become."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ import json
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+from app.contract.graphs import node
+from app.workers.lanes import queued_timing
+from app.workers.loop import Block
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.errors import Unsupported
+from exporters.messages import ExportRequest
+from exporters.types import ExportedModel
+from runtimes import registry
+from runtimes.cuda.driver import CudaError, Gpu
+from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported
+from runtimes.options import OptionValue, Settings
+from runtimes.tensorrt.errors import Log, plain
 from runtimes.tensorrt.package import TENSORRT
+from runtimes.tensorrt.runtime import TensorRt
+from tests.exporters.support import WorkerProcess
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import Graphs
-from tests.runtimes.stand_ins.fixtures import compiled, installed
+from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
+from tests.seldom import seldom_but
 
 
 def test_an_engine_and_its_layers_are_written_for_other_tools(
@@ -53,11 +66,7 @@ def test_an_engine_is_kept_and_used_again(
 
 @pytest.mark.parametrize("harm", ["truncated", "garbage", "other release", "refused"])
 def test_a_damaged_or_stale_engine_is_built_again_and_said_so(
-    graphs: Graphs,
-    tensorrt: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    harm: str,
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
     compiled(graphs, tmp_path).close()
     (engine,) = (tmp_path / "tensorrt").glob("*.engine")
@@ -91,3 +100,197 @@ def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
         (warning,) = session.execution.warnings
         assert warning == diagnostic("engine_not_stored", folder=str(blocked_path))
         session.lanes[0].run()
+
+
+RUNS, SAMPLES = 5, 3
+
+
+@pytest.mark.parametrize(
+    ("boundary", "cuda_graph", "run"),
+    [("host", False, "ixo"), ("device", False, "x"), ("host", True, "g"), ("device", True, "g")],
+)
+@pytest.mark.parametrize("call", ["auto", "python"])
+def test_each_sample_is_so_many_runs_and_one_wait(
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    driver: Driver,
+    boundary: str,
+    cuda_graph: bool,
+    run: str,
+    call: str,
+) -> None:
+    options: dict[str, OptionValue] = {"boundary": boundary, "cuda_graph": cuda_graph, "call": call}
+    reference = reference_of(graphs.dense, 1)
+    with TensorRt().compile(graphs.dense, {"batch": 1}, Settings(options=options)) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        time, block = queued_timing(lane, RUNS), Block(SAMPLES)
+        driver.told()
+        time(block, SAMPLES)
+        assert driver.told() == (run * RUNS + "w") * SAMPLES
+        assert agrees(lane.outputs(), reference)
+    records = block.records(SAMPLES, 0)
+    assert (records["finished_ns"] > records["started_ns"]).all()
+    assert (records["started_ns"][1:] >= records["finished_ns"][:-1]).all()
+
+
+def finder(graphs: Graphs) -> ExportedModel:
+    """Where x is not zero, and x itself without what is negative."""
+    nodes = [node("NonZero", ["x"], ["where"]), node("Relu", ["x"], ["y"])]
+    outputs = [vector("where", "int64", 2, "found"), vector("y", "float32", "batch", 4)]
+    return graphs.save(
+        "finder", nodes, [vector("x", "float32", "batch", 4)], outputs, axes={"batch": 1}
+    )
+
+
+@pytest.mark.parametrize("most_bytes", [1024, 8, -1], ids=["room", "too little", "not told"])
+def test_what_each_run_finds_is_told_whole(
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    driver: Driver,
+    monkeypatch: pytest.MonkeyPatch,
+    most_bytes: int,
+) -> None:
+    monkeypatch.setattr(tensorrt.IExecutionContext, "_most_bytes", most_bytes)
+    with TensorRt().compile(finder(graphs), {"batch": 2}, Settings()) as session:
+        (lane,) = session.lanes
+        assert lane.enqueue is None, "the shape is waited for"
+        for share in (0.3, 1.0, 0.0, 0.6):
+            x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+            x[np.random.default_rng(2).random((2, 4)) >= share] = 0
+            lane.bind({"x": x})
+            lane.run()
+            outputs = lane.outputs()
+            assert np.array_equal(outputs["where"], np.array(np.nonzero(x)))
+            assert np.array_equal(outputs["y"], np.maximum(x, 0))
+        lane.poison()
+        assert lane.outputs().keys() == {"y"}
+        lane.run()
+        assert np.array_equal(lane.outputs()["where"], np.array(np.nonzero(x)))
+    assert driver.live == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [({"boundary": "device"}, "boundary=host"), ({"cuda_graph": True}, "cuda_graph=0")],
+)
+def test_nothing_can_be_laid_out_for_it_on_the_device_or_recorded(
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    driver: Driver,
+    options: dict[str, OptionValue],
+    remedy: str,
+) -> None:
+    with pytest.raises(Unsupported, match="'where' is known only after a run") as exc_info:
+        TensorRt().compile(finder(graphs), {"batch": 1}, Settings(options=options))
+    assert remedy in exc_info.value.remedy
+    assert driver.live == 0
+
+
+# As TensorRT 10 and TensorRT for RTX 1.7 wrote them.
+SAID = {
+    'creator && "Plugin not found, are the plugin name, version, and namespace correct?"': (
+        "Plugin not found, are the plugin name, version, and namespace correct?"
+    ),
+    "Assertion failed: convertDtype(onnxDtype.elem_type(), &trtDtype) && "
+    '"Failed to convert ONNX date type to TensorRT data type."': (
+        "Failed to convert ONNX date type to TensorRT data type"
+    ),
+    "Invalid Node - mm\nITensor::getDimensions: Error Code 4: API Usage Error (mm: last dimension "
+    "of input0 = 64 and second to last dimension of input1 = 63 but must match. In validate at "
+    "/_src/optimizer/api/layers/matrixMultiplyLayer.cpp:192)\n[checkMacros.cpp::catchCudaError::250]"
+    " Error Code 1: Cuda Runtime (In catchCudaError)": (
+        "API Usage Error (mm: last dimension of input0 = 64 and second to last dimension of "
+        "input1 = 63 but must match)"
+    ),
+    "IBuilder::buildSerializedNetwork: Error Code 1: Myelin ([pass.cpp:337: "
+    "check_turing_op_compatibility] Cannot compile operation 'mm' for Turing (SM75): FP32 GEMM is "
+    "not supported. In compileGraph at /_src/optimizer/myelin/codeGenerator.cpp:2012)": (
+        "Myelin (Cannot compile operation 'mm' for Turing (SM75): FP32 GEMM is not supported)"
+    ),
+    "IBuilder::buildSerializedNetwork: Error Code 10: Internal Error (Could not find any "
+    "implementation for node a.)": "Internal Error (Could not find any implementation for node a.)",
+}
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_a_message_is_told_without_the_positions_in_tensorrts_sources(said: str) -> None:
+    assert plain(said) == SAID[said]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("[cudaDriverHelpers.cpp::alloc::15] Error Code 2: OutOfMemory (no 9 GB)", OutOfMemory),
+        ("IBuilder::buildSerializedNetwork: Error Code 10: no implementation for it", CompileFault),
+        ("Error Code 1: Cannot compile operation 'mm': FP32 GEMM is not supported", Unsupported),
+    ],
+)
+def test_a_build_that_fails_is_told_in_one_sentence(said: str, kind: type[RuntimeFault]) -> None:
+    log = Log()
+    log.keep(said)
+    fault = log.fault(CompileFault, "TensorRT could not build an engine", "see its notes")
+    assert type(fault) is kind
+    assert "Error Code" not in str(fault)
+
+
+def test_a_kernel_that_was_passed_over_for_want_of_memory_explains_no_later_step() -> None:
+    log = Log()
+    log.keep("Error Code 2: OutOfMemory (tactic 0x3e8 needs 9 GB)")
+    log.begin()
+    log.keep("Error Code 4: the engine was built for another GPU")
+    fault = log.fault(CompileFault, "TensorRT could not load its own engine", "see nvidia-smi")
+    assert type(fault) is CompileFault
+    assert "another GPU" in str(fault)
+
+
+@pytest.mark.parametrize(
+    ("operation", "node"), [("mm", "mm"), ("$$myelin$$(Unnamed Loop* 0)^(Unnamed Layer* 23)", "")]
+)
+def test_a_layer_that_tensorrt_made_up_is_no_node_of_the_graph(operation: str, node: str) -> None:
+    log = Log()
+    log.keep(f"Cannot compile operation '{operation}' for Turing: FP32 GEMM is not supported")
+    fault = log.fault(CompileFault, "TensorRT could not build an engine", "see its notes")
+    assert isinstance(fault, Unsupported)
+    assert fault.node == node
+
+
+@pytest.mark.parametrize(("code", "fault"), [(2, OutOfMemory), (900, Unsupported)])
+def test_a_recording_that_fails_is_reported_by_its_cause(
+    code: int,
+    fault: type[Exception],
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise CudaError(code, "cuGraphInstantiateWithFlags", "failed")
+
+    monkeypatch.setattr(Gpu, "graph", fail)
+    with pytest.raises(fault):
+        TensorRt().compile(graphs.dense, {"batch": 1}, Settings(options={"cuda_graph": True}))
+
+
+VOLLO = (
+    *("cnn_tiny", "cnn_small", "cnn_med"),
+    *("lstm_tiny", "lstm_small", "lstm_med", "lstm_med_deep", "lstm_large"),
+)
+LAYERS = (
+    *("conv1d_f32_s1", "conv2d_f64_k7", "conv3d_f32_s2", "depthwise2d_f32_s2", "dense_128_32"),
+    *("avgpool2d_k4_s2", "maxpool1d_k2_s1", "batchnorm_3d", "activation_relu6", "pad2d_reflect"),
+)
+
+USUAL = ("lstm_tiny", "conv2d_f64_k7", "dense_128_32")
+
+
+@pytest.mark.usefixtures("rtx")
+@pytest.mark.parametrize("name", seldom_but(USUAL, [*VOLLO, *LAYERS]))
+def test_it_becomes_an_engine_that_holds_its_weights(worker: WorkerProcess, name: str) -> None:
+    model = worker.ask(ExportRequest(name)).model
+    assert model is not None
+    settings = Settings(device="sm89")
+    check_result = registry.load("tensorrt-rtx").check(model, model.axes, settings)
+    assert check_result.checked_as == "built"
+    assert check_result.plan_bytes is not None
+    assert check_result.plan_bytes > Path(model.path).stat().st_size

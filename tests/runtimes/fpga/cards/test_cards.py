@@ -22,11 +22,7 @@ def write(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize(
     ("key", "clock_mhz", "cores", "block", "tiles"),
-    [
-        ("v80", 300, 6, 32, 24576),
-        ("ia-840f", 320, 3, 64, 1536),
-        ("ia-420f", 320, 6, 32, 3072),
-    ],
+    [("v80", 300, 6, 32, 24576), ("ia-840f", 320, 3, 64, 1536), ("ia-420f", 320, 6, 32, 3072)],
 )
 def test_the_cards_hold_the_public_facts(
     key: str, clock_mhz: float, cores: int, block: int, tiles: int

@@ -1,20 +1,39 @@
-"""What the card claims it computes as the CPU does; forms with two meanings it leaves alone.
-
-`tests.differential_lowered` compares random nodes of every operator.
-"""
+"""What the card claims it computes as the CPU does, in bf16, from operators to whole models."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
+import onnxruntime
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
+from exporters.messages import ExportRequest
+from exporters.models.catalogue import by_suite
+from exporters.types import axes_key, load_reference
+from exporters.worker.export import export
+from runtimes.fpga import provider
 from runtimes.fpga.numerics import windows as geometry
 from runtimes.fpga.numerics.operator import round_bf16
-from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, model, taken
+from tests.checkout import ROOT
+from tests.exporters.support import nodes_of
+from tests.runtimes.fpga.ort_sessions import (
+    CPU,
+    card_session,
+    cpu_session,
+    disagreement,
+    model,
+    quiet_options,
+    taken,
+)
+from tests.seldom import seldom_but
 
 
 def random(seed: int, *shape: int) -> np.ndarray:
@@ -38,12 +57,7 @@ def node(
 
 
 COMPUTED: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
-    "shorter indices": (
-        "GatherElements",
-        X,
-        {"i": np.array([[[[3, -1], [0, 1]]]])},
-        {"axis": -1},
-    ),
+    "shorter indices": ("GatherElements", X, {"i": np.array([[[[3, -1], [0, 1]]]])}, {"axis": -1}),
     "as many indices": ("GatherElements", X[0, 0], {"i": np.ones((5, 7), np.int64)}, {"axis": 1}),
     "one row of indices": ("GatherElements", X[0], {"i": np.array([[[3, 2, 1]]])}, {"axis": 0}),
     "negative limit": ("Shrink", X, {}, {"lambd": -1.0, "bias": 2.0}),
@@ -87,6 +101,7 @@ LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
         {},
         {"kernel_shape": [2, 2], "strides": [2, 4], "ceil_mode": 1, "auto_pad": "SAME_UPPER"},
     ),
+    "a cast to whole numbers": ("Cast", X, {}, {"to": INT64}),
     "no axes to squeeze": ("Squeeze", X[:1], {"a": np.array([], np.int64)}, {}),
     "pads that cut too much": ("Pad", X[0, 0, 0], {"p": np.array([-7, 8])}, {}),
     "shares of nothing": ("Softmax", np.zeros((2, 0), np.float32), {}, {}),
@@ -119,7 +134,7 @@ def test_the_card_computes_what_it_claims(case: str) -> None:
 @pytest.mark.parametrize("case", LEFT)
 def test_forms_with_two_meanings_are_left_to_the_cpu(case: str) -> None:
     op, x, weights, attributes = LEFT[case]
-    proto = node(op, x, weights, **attributes)
+    proto = node(op, x, weights, attributes.get("to", FLOAT), **attributes)
     session = card_session(proto)
     assert taken(session) == []
     (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
@@ -219,21 +234,11 @@ def test_a_mask_of_whole_numbers_becomes_truth_and_a_truth_a_number() -> None:
     assert actual.tolist() == [0.0, 2.0, 4.0, 0.0]
 
 
-def test_a_cast_to_whole_numbers_is_left_to_others() -> None:
-    proto = model(
-        [helper.make_node("Cast", ["x"], ["y"], to=INT64)], {"x": [4]}, {"y": [4]}, types={"y": 7}
-    )
-    assert taken(card_session(proto)) == []
-
-
 def test_the_lowest_float32_masks_and_does_not_turn_a_row_into_nan() -> None:
     """torch.finfo(float32).min rounds to minus infinity in bf16, whose softmax would be NaN."""
     lowest = np.finfo(np.float32).min
     proto = model(
-        [
-            helper.make_node("Add", ["x", "low"], ["scores"]),
-            helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
-        ],
+        nodes_of("scores = Add(x, low) y = Softmax <axis = -1> (scores)"),
         {"x": [2, 4]},
         {"y": [2, 4]},
         {"low": np.array([[lowest] * 4, [0, 0, lowest, lowest]], np.float32)},
@@ -245,3 +250,83 @@ def test_the_lowest_float32_masks_and_does_not_turn_a_row_into_nan() -> None:
         model([helper.make_node("Neg", ["x"], ["y"])], {"x": [1]}, {"y": [1]})
     ).run(None, {"x": np.array([np.inf], np.float32)})
     assert infinite == -np.inf
+
+
+A_FEW = (
+    *("conv3d_f32_s2", "depthwise2d_f32_s2", "batchnorm_4d", "pad2d_symmetric", "maxpool2d_k4_s2"),
+    *("mobilenet_block_32", "densenet_block_1d_32", "cnn_tiny"),
+)
+SELDOM = ("lstm_tiny_seq",)
+ALL = tuple(d.name for suite, group in by_suite().items() if suite != "zoo" for d in group)
+
+
+@pytest.fixture(scope="module")
+def large_card(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Options of a card with more tiles than any FPGA holds, its file without the part that would
+    refuse them: what fits is not this test's question."""
+    head, _, tail = (ROOT / "runtimes/fpga/cards/v80.toml").read_text("utf-8").partition("[part]")
+    path = tmp_path_factory.mktemp("cards") / "large.toml"
+    path.write_text(head + tail[tail.index("[releases") :], "utf-8")
+    return {"card": str(path), "tiles": "100000"}
+
+
+@pytest.mark.parametrize(
+    "name", ALL if os.environ.get("GRAPHLAP_ALL_MODELS") else seldom_but(A_FEW, A_FEW + SELDOM)
+)
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_card_agrees_with_torch(name: str, cache: Path, large_card: dict[str, str]) -> None:
+    model, _ = export(ExportRequest(model=name, cache_dir=str(cache)))
+    options = quiet_options()
+    for axis, size in model.axes.items():
+        options.add_free_dimension_override_by_name(axis, size)
+    options.add_provider_for_devices([provider.device()], large_card)
+    session = onnxruntime.InferenceSession(model.path, options)
+    assert taken(session, CPU) == []
+    reference = load_reference(model.references[axes_key(model.axes)])
+    actual_outputs = session.run(list(reference.outputs), dict(reference.inputs))
+    assert [
+        disagreement(a, b) for a, b in zip(actual_outputs, reference.outputs.values(), strict=True)
+    ] == [""] * len(actual_outputs)
+
+
+def test_every_bf16_value_rounds_to_itself() -> None:
+    every = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
+    assert np.array_equal(round_bf16(every), every, equal_nan=True)
+
+
+@given(st.integers(0, 0x7F7E))
+def test_halfway_goes_to_the_even_neighbour(upper: int) -> None:
+    low, half, high = np.array(
+        [upper << 16, (upper << 16) + 0x8000, (upper + 1) << 16], np.uint32
+    ).view(np.float32)
+    even = low if upper % 2 == 0 else high
+    assert round_bf16(half) == even
+    assert round_bf16(np.nextafter(half, low)) == low
+    assert round_bf16(np.nextafter(half, high)) == high
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=50))
+def test_agrees_with_an_independent_conversion(values: list[float]) -> None:
+    array = np.array(values, np.float32)
+    with np.errstate(all="ignore"):
+        expected = array.astype(ml_dtypes.bfloat16).astype(np.float32)
+    assert np.array_equal(round_bf16(array), expected, equal_nan=True)
+
+
+def test_no_nan_turns_into_a_number() -> None:
+    payloads = np.array([0x7F800001, 0x7FFFFFFF, 0xFF800001, 0xFFFFFFFF], np.uint32)
+    assert np.isnan(round_bf16(payloads.view(np.float32))).all()
+
+
+def test_beyond_the_largest_number_lies_infinity() -> None:
+    assert round_bf16(np.float32(3.4e38)) == np.inf
+    assert round_bf16(np.float32(-3.4e38)) == -np.inf
+
+
+def test_shape_is_kept_and_the_argument_left_alone() -> None:
+    x = np.full((3, 4, 5), 1.2345678, np.float32)
+    view = x.transpose(2, 0, 1)[::2]
+    assert round_bf16(view).shape == (3, 3, 4)
+    assert round_bf16(np.float32(1)).shape == ()
+    assert (x == np.float32(1.2345678)).all()

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 from runtimes.fpga import provider
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 from tests.checkout import ROOT
+from tests.exporters.support import nodes_of
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
     WEIGHTS,
@@ -107,14 +108,10 @@ def test_other_element_types_are_left_to_the_cpu() -> None:
 def split_graph() -> onnx.ModelProto:
     """A node that the card has no operator for, beside and between nodes that it takes."""
     return model(
-        [
-            helper.make_node("Relu", ["x"], ["a"]),
-            helper.make_node("CumSum", ["a", "axis"], ["b"]),
-            helper.make_node("Sigmoid", ["a"], ["c"]),
-            helper.make_node("Add", ["b", "c"], ["d"]),
-            helper.make_node("Tanh", ["c"], ["e"]),
-            helper.make_node("Mul", ["d", "e"], ["y"]),
-        ],
+        nodes_of("""
+            a = Relu(x) b = CumSum(a, axis) c = Sigmoid(a) d = Add(b, c) e = Tanh(c)
+            y = Mul(d, e)
+        """),
         {"x": [2, 8]},
         {"y": [2, 8]},
         {"axis": np.array(1)},
@@ -197,11 +194,7 @@ def test_weights_in_a_file_of_their_own_are_read(tmp_path: Path) -> None:
 def test_parts_that_fit_alone_must_fit_together() -> None:
     """A graph split by a CPU node is several programs on one card."""
     proto = model(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["a"]),
-            helper.make_node("CumSum", ["a", "axis"], ["b"]),
-            helper.make_node("MatMul", ["b", "v"], ["y"]),
-        ],
+        nodes_of("a = MatMul(x, w) b = CumSum(a, axis) y = MatMul(b, v)"),
         {"x": [1, 8]},
         {"y": [1, 8]},
         {"w": WEIGHTS[:8], "v": WEIGHTS[8:], "axis": np.array(1)},
