@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import TABLES, diagnostic
+from exporters.diagnostics.catalogue import diagnostic, tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 _HEAD = """\
@@ -34,7 +34,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _HEAD
-    for heading, entries in TABLES.items():
+    for heading, entries in tables().items():
         yield f"## {heading}\n"
         for code, entry in entries.items():
             sample = diagnostic(code, entry.example_subject, **entry.example)

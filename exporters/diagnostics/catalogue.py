@@ -1,42 +1,93 @@
-"""Catalogue of diagnostics: every code with its entry, and the sentences that are made of them.
+"""Catalogue of diagnostics: the entries of `entries.toml`, and the sentences that are
+made of them.
 
 Sentences are made here alone, of one case or of several grouped by code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from exporters.diagnostics.diagnostic import (
+    HERTZ,
+    MEGAHERTZ,
+    MESSAGE,
+    MICROSECONDS,
+    MILLISECONDS,
     NAME,
+    NUMBER,
+    QUOTED,
+    RATIO,
+    SECONDS,
     SEVERITIES,
+    SHARE,
     Choice,
+    Count,
     Diagnostic,
     Entries,
+    Entry,
+    ExitCode,
+    Name,
     Parameter,
     Severity,
+    Unit,
     listing,
 )
-from exporters.diagnostics.execution_entries import ENGINE, EXPORT, OUTPUTS
-from exporters.diagnostics.machine_entries import GPU, HOSTS, PROCESSOR
-from exporters.diagnostics.protocol_entries import CONDITIONS, IMPORTS, LOAD, ROUNDS, STATISTICS
 
-TABLES: dict[str, Entries] = {
-    "Statistics": STATISTICS,
-    "Rounds": ROUNDS,
-    "Load": LOAD,
-    "Conditions": CONDITIONS,
-    "Machine": PROCESSOR,
-    "GPU": GPU,
-    "Hosts": HOSTS,
-    "Engine": ENGINE,
-    "Outputs": OUTPUTS,
-    "Export": EXPORT,
-    "Imported results": IMPORTS,
+_UNITS: Mapping[str, Unit] = {
+    "exit code": ExitCode(),
+    "figure": Name("figure"),
+    "hertz": HERTZ,
+    "megahertz": MEGAHERTZ,
+    "message": MESSAGE,
+    "microseconds": MICROSECONDS,
+    "milliseconds": MILLISECONDS,
+    "name": NAME,
+    "number": NUMBER,
+    "quoted": QUOTED,
+    "ratio": RATIO,
+    "seconds": SECONDS,
+    "share": SHARE,
 }
-"""The entries by subject, as the documentation shows them."""
-CATALOGUE: Entries = {code: entry for table in TABLES.values() for code, entry in table.items()}
+
+
+@cache
+def tables() -> Mapping[str, Entries]:
+    """The entries by subject, as the documentation shows them; read when first asked for, since
+    most processes of a run have nothing to tell."""
+    data = tomllib.loads(Path(__file__).with_name("entries.toml").read_text("utf-8"))
+    return {
+        subject: {code: _entry(**values) for code, values in table.items()}
+        for subject, table in data.items()
+    }
+
+
+@cache
+def entries() -> Entries:
+    """All of them by code."""
+    return {code: entry for table in tables().values() for code, entry in table.items()}
+
+
+def _entry(parameters: Mapping[str, Any] | None = None, **texts: Any) -> Entry:
+    units = {
+        name: (_unit(unit), tuple(example) if isinstance(example, list) else example)
+        for name, (unit, example) in (parameters or {}).items()
+    }
+    return Entry(**texts, parameters=units)
+
+
+def _unit(word: str | dict[str, str]) -> Unit:
+    """A table has the phrases of a choice; `count other process/other processes` is one of a noun
+    with its plural."""
+    if isinstance(word, dict):
+        return Choice(word)
+    kind, _, noun = word.partition(" ")
+    return Count(*noun.split("/")) if kind == "count" else _UNITS[word]
 
 
 def diagnostic(code: str, subject: str = "", **parameters: Parameter) -> Diagnostic:
@@ -44,7 +95,7 @@ def diagnostic(code: str, subject: str = "", **parameters: Parameter) -> Diagnos
 
     KeyError for another code, ValueError for other parameters or values of another kind.
     """
-    entry = CATALOGUE[code]
+    entry = entries()[code]
     if parameters.keys() != entry.units.keys():
         expected = ", ".join(entry.units) or "none"
         parameter_names = ", ".join(parameters) or "none"
@@ -110,7 +161,7 @@ _LONGEST_VALUE = 200
 
 def title(diagnostic: Diagnostic) -> str:
     """A few words without figures."""
-    entry = CATALOGUE.get(diagnostic.code)
+    entry = entries().get(diagnostic.code)
     return entry.title if entry is not None else diagnostic.code.replace("_", " ").capitalize()
 
 
@@ -132,7 +183,7 @@ def text(*diagnostics: Diagnostic) -> str:
 def _filled(part: str, diagnostics: tuple[Diagnostic, ...]) -> str:
     """Of a stranger's folder the codes and parameters may be others than the catalogue has."""
     try:
-        entry = CATALOGUE[diagnostics[0].code]
+        entry = entries()[diagnostics[0].code]
         values = {
             name: unit.text([member.parameters[name] for member in diagnostics])
             for name, unit in entry.units.items()

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -113,8 +114,8 @@ def test_other_words_change_nothing_but_words(
     expected = observed(run)
     texts = [row[WARNINGS] for row in Rows().of(read_run(run))]
     draw = random.Random(seed)
-    entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
-    monkeypatch.setattr(catalogue, "CATALOGUE", entries)
+    entries = {key: reworded(entry, draw) for key, entry in catalogue.entries().items()}
+    monkeypatch.setattr(catalogue, "entries", partial(dict, entries))
     # Other words are another program, for which no stored row holds.
     monkeypatch.setattr(rows, "program", lambda: f"reworded {seed}")
     assert observed(run) == expected
@@ -136,8 +137,8 @@ def test_a_resumed_run_does_not_depend_on_words(
         with monkeypatch.context() as patch:
             if seed is not None:
                 draw = random.Random(seed)
-                entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
-                patch.setattr(catalogue, "CATALOGUE", entries)
+                entries = {key: reworded(entry, draw) for key, entry in catalogue.entries().items()}
+                patch.setattr(catalogue, "entries", partial(dict, entries))
                 patch.setattr(rows, "program", lambda: "reworded and resumed")
             (damaged_row,) = Rows().of(read_run(path))
             code = main(["resume", str(path)])
@@ -175,8 +176,8 @@ def test_a_run_goes_on_whatever_its_warnings_are_called(
     run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     draw = random.Random(seed)
-    entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
-    monkeypatch.setattr(catalogue, "CATALOGUE", entries)
+    entries = {key: reworded(entry, draw) for key, entry in catalogue.entries().items()}
+    monkeypatch.setattr(catalogue, "entries", partial(dict, entries))
     with RunFolder.reopen(run) as folder:
         for number in range(1, 4):
             record(folder, FEW, number, [100.0] * 3)

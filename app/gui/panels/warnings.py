@@ -27,7 +27,7 @@ from app.insights.insight import Insight
 from app.insights.quality import Issue, issues_of
 from app.insights.rules import HEADING
 from app.runs.following.state import RunState
-from exporters.diagnostics.catalogue import TABLES
+from exporters.diagnostics.catalogue import tables
 
 CAUSES: dict[str, tuple[str, ...]] = {
     "Damaged files": (),
@@ -38,7 +38,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "Engine and outputs": ("Engine", "Outputs", "Export", "Imported results"),
 }
 """The groups, the gravest first, each with the subjects of the catalogue whose codes are in it."""
-_SUBJECTS = {code: subject for subject, table in TABLES.items() for code in table}
+_SUBJECTS = {code: subject for subject, table in tables().items() for code in table}
 _GROUPS = {subject: cause for cause, subjects in CAUSES.items() for subject in subjects}
 _DAMAGE, _FAILURE, _MACHINE, *_ = CAUSES
 _MOST_HIGH_PX, _WIDE_PX = 460, 460

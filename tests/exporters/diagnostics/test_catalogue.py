@@ -12,7 +12,7 @@ import pytest
 from exporters.codec import from_json, to_json
 from exporters.diagnostics import catalogue
 from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import CATALOGUE, codes, diagnostic, grouped
+from exporters.diagnostics.catalogue import codes, diagnostic, grouped
 from exporters.diagnostics.diagnostic import (
     MESSAGE,
     MICROSECONDS,
@@ -30,7 +30,7 @@ def example(code: str, entry: Entry) -> Diagnostic:
     return diagnostic(code, entry.example_subject, **entry.example)
 
 
-@pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
+@pytest.mark.parametrize(("code", "entry"), entries().items())
 def test_entries_are_complete(code: str, entry: Entry) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", code)
     assert entry.severity in SEVERITIES
@@ -43,7 +43,7 @@ def test_entries_are_complete(code: str, entry: Entry) -> None:
     assert not _fields(entry.title)
 
 
-@pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
+@pytest.mark.parametrize(("code", "entry"), entries().items())
 def test_examples_are_rendered_whole(code: str, entry: Entry) -> None:
     finding = example(code, entry)
     text = rendering.text(finding)
@@ -91,7 +91,7 @@ SENTENCES = {
 def test_only_declared_parameters_hold_text() -> None:
     texts = {
         (code, name)
-        for code, entry in CATALOGUE.items()
+        for code, entry in entries().items()
         for name, unit in entry.units.items()
         if unit is MESSAGE
     }
@@ -111,7 +111,7 @@ def test_every_code_is_raised_somewhere() -> None:
         if not path.name.endswith("_entries.py")
     ]
     text = "\n".join(path.read_text("utf-8") for path in files)
-    assert not [code for code in CATALOGUE if f'"{code}"' not in text]
+    assert not [code for code in entries() if f'"{code}"' not in text]
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ def _own_entry(monkeypatch: pytest.MonkeyPatch) -> None:
             "how": (Choice({"up": "rose", "down": "fell"}), "up"),
         },
     )
-    monkeypatch.setitem(catalogue.CATALOGUE, "own", entry)
+    monkeypatch.setitem(catalogue.entries(), "own", entry)
 
 
 def own(
