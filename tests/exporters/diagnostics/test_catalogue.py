@@ -12,7 +12,7 @@ import pytest
 from exporters.codec import from_json, to_json
 from exporters.diagnostics import catalogue
 from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import codes, diagnostic, grouped
+from exporters.diagnostics.catalogue import codes, diagnostic, entries, grouped
 from exporters.diagnostics.diagnostic import (
     MESSAGE,
     MICROSECONDS,
