@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 
+from app.cases.round import RECORD
 from app.cases.scenario import Scenario
 from app.plot_data.curves import curves
 from app.plot_data.matrix import VARIANT, Cell, Pivot, pivot, sides
-from app.plot_data.series import Series
+from app.plot_data.series import Part, Series, part_ns, variants
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, series
 
@@ -157,3 +159,26 @@ def test_the_knee_is_where_a_queue_does_most_for_its_wait(
     cases = [_make_series(f"rate:{r}/s", us, 2 * us) for r, us in zip(rates, p50_us, strict=True)]
     (curve,) = curves(cases)
     assert curve.knee_hz() == knee
+
+
+def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
+    cnn = series("ort-cpu", "cnn", key="a", count=20, sequence_length=None)
+    lstm, long = (
+        series("ort-cpu", "lstm", key=key, count=20, sequence_length=length)
+        for key, length in (("b", 1), ("c", 16))
+    )
+    assert set(variants([cnn, lstm]).values()) == {"ort-cpu"}
+    assert variants([cnn, lstm, long]) == {
+        "a": "ort-cpu",
+        "b": "ort-cpu sequence 1",
+        "c": "ort-cpu sequence 16",
+    }
+
+
+def test_the_parts_of_a_run_that_waited_are_its_queue_and_its_service() -> None:
+    rows = np.zeros(3, RECORD)
+    rows["scheduled_ns"], rows["started_ns"], rows["finished_ns"] = 10, [10, 14, 18], [14, 18, 22]
+    expected = {"queue": [0, 4, 8], "service": [4, 4, 4], "latency": [4, 8, 12]}
+    parts = {part: part_ns(rows, part, True).tolist() for part in get_args(Part)}
+    assert parts == expected
+    assert part_ns(rows, "latency", False).tolist() == [4, 4, 4]
