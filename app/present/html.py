@@ -92,8 +92,10 @@ def _table(table: Table, label: str) -> Iterator[str]:
     kind = ' class="cases"' if table.row_ids else ""
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{safe_text(label)}">'
     yield f"<table{kind}>"
-    if table.caption:
-        yield element("caption", {}, safe_text(table.caption))
+    has_warnings = any(tone_of(cell) == "warning" for row in table.rows for cell in row)
+    notes = filter(None, (table.caption, "amber: with warnings" * has_warnings))
+    if caption := "; ".join(notes):
+        yield element("caption", {}, safe_text(caption))
     heads = (element("th", {"scope": "col"} | _kind(c), safe_text(c.title)) for c in table.columns)
     yield f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n"
     ids = table.row_ids or ("",) * len(table.rows)
