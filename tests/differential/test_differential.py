@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
 
 from exporters.onnx_evaluator.table import RANDOM
@@ -112,21 +110,6 @@ def test_a_wrong_evaluator_is_found(
     assert attempt is not None
     assert attempt.outcome == "different"
     assert attempt.verdict == "OpenVINO agrees with ONNX Runtime"
-
-
-def test_the_command_writes_a_table_and_succeeds_where_all_agree(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = tmp_path / "report.txt"
-    arguments = ["--operator", "Tanh", "--operator", "Relu", "--minutes", "0", "--seed", "3"]
-    assert command.main([*arguments, "--report", str(report)]) == 0
-    text = report.read_text("utf-8")
-    assert text in capsys.readouterr().out
-    assert "- Tanh, 1: the time was over" in text
-    assert f"onnx {onnx.__version__}" in text
-    with pytest.raises(SystemExit) as stop:
-        command.main(["--operator", "Tanhh"])
-    assert stop.value.code == 2
 
 
 def test_an_engine_that_ends_costs_one_draw() -> None:

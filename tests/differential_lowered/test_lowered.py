@@ -16,7 +16,7 @@ from exporters.types import Precision
 from runtimes.fpga.numerics.operator import OPERATORS, Call, Kernel
 from tests.differential_lowered import card, precisions
 from tests.differential_lowered.__main__ import KINDS, Results, drawn
-from tests.differential_lowered.card import KNOWN, Outcome, reason_for
+from tests.differential_lowered.card import KNOWN, reason_for
 from tests.differential_lowered.graphs import Dice, Draw, model
 from tests.exporters.support import nodes_of
 
@@ -74,15 +74,6 @@ def _with_one_wrong(array: np.ndarray) -> np.ndarray:
     last = wrong_array.flat[-1]
     wrong_array.flat[-1] = not last if array.dtype == np.bool_ else last * 1.1 + 1
     return wrong_array
-
-
-def test_a_disagreement_is_reported_with_the_command_that_repeats_it() -> None:
-    results = Results()
-    results.add("card Conv", 12, Outcome("disagrees", "1.0 instead of 2.0 at [0]"))
-    results.add("card Conv", 13, Outcome("agrees"))
-    (fault,) = results.faults()
-    assert "--only 'card Conv' --draw 12" in fault
-    assert [*results.table()][1].split() == ["card", "Conv", "2", "0", "0", "0", "1"]
 
 
 def test_no_known_disagreement_excuses_a_whole_operator() -> None:

@@ -21,11 +21,12 @@ from exporters.agreement import tolerance_of
 from exporters.messages import ExportRequest, OutlineRequest
 from exporters.narrow_types import widen
 from exporters.onnx_files.outline import outline
-from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
+from exporters.types import ExportedModel, ExportError, NotBenchmarkable
 from exporters.worker.export import export
 from runtimes.errors import RuntimeFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
+from tests.exporters.support import only_reference
 
 PASSED = "pass"
 NEWER_OPSET = "opset newer than the runtime"
@@ -89,8 +90,7 @@ def save(case: Any, folder: Path) -> Path:
 
 def measured(model: ExportedModel) -> tuple[Check, dict[str, np.ndarray]]:
     """ort-cpu's outputs for the model's reference inputs, judged as a round judges them."""
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     with OrtCpu().compile(model, model.axes, Settings()) as session:
         lane = session.lanes[0]
         lane.bind(reference.inputs)

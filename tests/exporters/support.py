@@ -21,7 +21,7 @@ from exporters import install_layout
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.messages import ExportReply, ExportRequest
-from exporters.types import load_reference
+from exporters.types import ExportedModel, Reference, load_reference
 from tests.checkout import ROOT
 
 
@@ -46,6 +46,11 @@ class WorkerProcess:
     def ask(self, request: ExportRequest) -> ExportReply:
         return self.say(json.dumps(to_json(request)))
 
+    def export(self, request: ExportRequest) -> ExportedModel:
+        reply = self.ask(request)
+        assert reply.model is not None, reply.reason
+        return reply.model
+
     def say(self, line: str) -> ExportReply:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -69,6 +74,12 @@ def stored(store: Store, key: str, content: bytes) -> Path:
         path = folder / "model.onnx"
         path.write_bytes(content)
         return store.put(key, {"size": len(content)}, {"model": path}).files["model"]
+
+
+def only_reference(model: ExportedModel) -> Reference:
+    """The reference of a model that has one point."""
+    (file,) = model.references.values()
+    return load_reference(file)
 
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"

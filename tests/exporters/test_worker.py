@@ -151,9 +151,7 @@ def test_what_an_exporter_made_is_kept_until_its_parent_ends(cache: Path) -> Non
 
 
 def test_a_users_factory_becomes_a_model(worker: WorkerProcess, user_file: Path) -> None:
-    reply = worker.ask(ExportRequest(f"{user_file}:factory", points=({"batch": 3},)))
-    model = reply.model
-    assert model is not None, reply.reason
+    model = worker.export(ExportRequest(f"{user_file}:factory", points=({"batch": 3},)))
     assert (model.name, model.parameters, model.macs) == ("mine:factory", 12, 10)
     assert model.inputs[0].shape == ("batch", 5)
     assert load_reference(model.references["batch=3"]).outputs["y"].shape == (3, 2)

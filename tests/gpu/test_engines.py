@@ -29,7 +29,7 @@ from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES
 from tests.app.workers.operator_times import operator_times
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.gpu.models import DEVICE_SIZES
-from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
@@ -54,9 +54,7 @@ def test_all_of_the_graph_is_on_the_device(runtime: Runtime, graphs: Graphs, bou
             assert execution.precision == "fp32"
             assert execution.boundary == boundary
             reference = reference_of(model, 1)
-            lane.bind(reference.inputs)
-            lane.run()
-            assert agrees(lane.outputs(), reference, 1e-4)
+            assert computes(lane, reference, 1e-4)
 
 
 def test_a_cuda_graph_agrees_and_streams(runtime: Runtime, graphs: Graphs) -> None:

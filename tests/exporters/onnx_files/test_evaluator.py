@@ -24,7 +24,7 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.support import graph, nodes_of, tensor
+from tests.exporters.support import graph, nodes_of, only_reference, tensor
 from tests.operators.built import library, save_twice
 
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
@@ -201,8 +201,7 @@ def test_an_old_softmax_goes_over_all_axes_from_the_second(tmp_path: Path) -> No
     path = tmp_path / "old.onnx"
     onnx.save(graph(nodes, [ends[0]], [ends[1]], {"w": weights}, opset=9), path)
     model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     assert (model.reference, reference.disagreements) == ("onnx", ())
     assert {*reference.by, *reference.others} >= {"onnx", UNOPTIMISED}
     assert reference.outputs["y"].sum() == pytest.approx(1.0, rel=1e-5)

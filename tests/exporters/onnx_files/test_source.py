@@ -17,7 +17,7 @@ from exporters.onnx_files.graph import training_nodes
 from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
-from tests.exporters.support import LIGHT, graph, nodes_of, save_affine, tensor
+from tests.exporters.support import LIGHT, graph, nodes_of, only_reference, save_affine, tensor
 
 
 def _export(path: Path, cache: Path, *points: dict[str, int]) -> ExportedModel:
@@ -346,8 +346,7 @@ def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> Non
     assert [spec.name for spec in model.inputs] == ["a"]
     assert [spec.name for spec in model.outputs] == ["d"]
     assert model.inputs[0].shape == ("rows", 4)
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     a = reference.inputs["a"]
     expected = a @ _WEIGHTS.T + np.maximum(a, 0)
     assert np.allclose(reference.outputs["d"], expected, rtol=1e-5, atol=1e-5)

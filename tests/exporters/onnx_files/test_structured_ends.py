@@ -25,7 +25,7 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, only_reference
 from tests.files.measured import KINDS
 from tests.shapes.net import Shape
 from tests.shapes.table import SHAPES, drawn, session
@@ -41,8 +41,7 @@ def exported(name: str, folder: Path, *points: dict[str, int]) -> ExportedModel:
 
 
 def reference(model: ExportedModel) -> Reference:
-    (file,) = model.references.values()
-    return load_reference(file)
+    return only_reference(model)
 
 
 def test_texts_are_drawn_from_the_encoders_own_categories(tmp_path: Path) -> None:
@@ -264,8 +263,7 @@ def test_ids_are_drawn_from_the_table_that_they_index_wherever_it_lies(
     path = _save(tmp_path / "ids.onnx", text, constants)
     spec = _inputs_of(path)["ids"]
     assert (spec.low, spec.high) == (drawn[0], drawn[1] + 1)
-    model = worker.ask(ExportRequest(str(path), points=({"batch": 400},))).model
-    assert model is not None
+    model = worker.export(ExportRequest(str(path), points=({"batch": 400},)))
     assert model.inputs_drawn == f"ids {drawn[0]}..{drawn[1]}"
     ids = load_reference(model.references["batch=400"]).inputs["ids"]
     assert (ids.min(), ids.max()) == drawn
@@ -287,10 +285,8 @@ def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) 
     text = "(int64[batch,sequence] position_ids) => (float[] y) { y = Gather(table, position_ids) }"
     path = _save(tmp_path / "p.onnx", text)
     point = {"batch": 2, "sequence": ROWS + 2}
-    model = worker.ask(ExportRequest(str(path), points=(point,))).model
-    assert model is not None
-    (file,) = model.references.values()
-    ids = load_reference(file).inputs["position_ids"]
+    model = worker.export(ExportRequest(str(path), points=(point,)))
+    ids = only_reference(model).inputs["position_ids"]
     assert ids.tolist() == [[*range(ROWS), 0, 1]] * 2
     assert model.inputs_drawn == "position_ids 0, 1, 2 …"
 
@@ -321,18 +317,15 @@ def test_a_loop_runs_as_often_as_usual_and_the_row_says_that_its_count_was_a_gue
     worker: WorkerProcess, tmp_path: Path
 ) -> None:
     path = _loop(tmp_path / "loop.onnx")
-    model = worker.ask(ExportRequest(str(path))).model
-    assert model is not None
+    model = worker.export(ExportRequest(str(path)))
     guessed = {"n": "128", "go_on": "1"}
     assert [*model.warnings] == [
         diagnostic("input_guessed", name, values=values) for name, values in guessed.items()
     ]
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     np.testing.assert_allclose(reference.outputs["y"], reference.inputs["x"] * 129, rtol=1e-5)
     ranges = {"n": (5.0, 5.0), "go_on": (1.0, 1.0)}
-    exported_model = worker.ask(ExportRequest(str(path), input_range=ranges)).model
-    assert exported_model is not None
+    exported_model = worker.export(ExportRequest(str(path), input_range=ranges))
     assert exported_model.warnings == ()
     assert exported_model.inputs_drawn == "n 5, go_on 1, x normal"
     reference = load_reference(exported_model.references["-"])
@@ -362,8 +355,7 @@ def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(
     worker: WorkerProcess, affine: Path
 ) -> None:
     request = ExportRequest(str(affine), points=({"batch": 3},), input_range={"x": (2.0, 3.0)})
-    model = worker.ask(request).model
-    assert model is not None
+    model = worker.export(request)
     x = load_reference(model.references["batch=3"]).inputs["x"]
     assert 2.0 <= x.min() < x.max() <= 3.0
     assert model.inputs_drawn == "x 2..3"

@@ -21,7 +21,7 @@ from exporters.types import (
     save_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.support import graph, nodes_of, tensor
+from tests.exporters.support import graph, nodes_of, only_reference, tensor
 
 X = np.array([[0.1, 4.501, 0.89, 0.2], [5.0, 1.0, 2.499, -3.0]], np.float32)
 node = helper.make_node
@@ -177,8 +177,7 @@ def test_an_output_that_inputs_do_not_change_confirms_nothing(tmp_path: Path) ->
         ends = [tensor(name, [2, 4]) for name in outputs]
         onnx.save(graph(nodes[: 2 + len(outputs)], [tensor("x", [2, 4])], ends, {}), path)
         model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
-        (file,) = model.references.values()
-        reference = load_reference(file)
+        reference = only_reference(model)
         check = check_outputs([reference.outputs], "fp32", reference, model, None, "ort-cpu")
         assert check.output_ok
         assert check.silent == silent

@@ -19,9 +19,7 @@ from tests.exporters.support import WorkerProcess, graph, tensor
 
 
 def ask(worker: WorkerProcess, name: str, precision: Precision) -> ExportedModel:
-    reply = worker.ask(ExportRequest(name, precision))
-    assert reply.model is not None, reply.reason
-    return reply.model
+    return worker.export(ExportRequest(name, precision))
 
 
 def export_file(

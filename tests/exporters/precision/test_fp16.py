@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from exporters.agreement import TOLERANCE, tolerance_of
 from exporters.precision.half_precision import narrowed
-from exporters.types import ExportedModel, Precision, load_reference
+from exporters.types import ExportedModel, Precision
 from runtimes.errors import Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
@@ -24,7 +24,14 @@ from tests.exporters.precision.conversions import (
     run,
     save,
 )
-from tests.exporters.support import WorkerProcess, graph, nodes_of, save_affine, tensor
+from tests.exporters.support import (
+    WorkerProcess,
+    graph,
+    nodes_of,
+    only_reference,
+    save_affine,
+    tensor,
+)
 from tests.seldom import seldom_but
 
 FP16_TOLERANCE = 0.01
@@ -41,8 +48,7 @@ def test_an_fp16_lstm_is_made_and_refused_on_the_cpu_without_a_session(
 ) -> None:
     model = export_file(lstm, "fp16", tmp_path / "cache", point={"time": 5})
     assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float16"}
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     assert reference.inputs["x"].dtype == np.float16
     exact = _evaluate(str(lstm), reference.inputs["x"].astype("float32"))
     assert np.allclose(reference.outputs["y"], exact, rtol=1e-5, atol=1e-6)
@@ -67,8 +73,7 @@ def test_an_fp16_graph_computes_what_the_module_does(
     }
     assert model.precision_exceptions == ()
     outputs, _ = run(model, tmp_path)
-    (file,) = model.references.values()
-    expected = load_reference(file).outputs
+    expected = only_reference(model).outputs
     assert all(relative_error(outputs[key], expected[key]) <= FP16_TOLERANCE for key in expected)
 
 
@@ -104,8 +109,7 @@ def test_products_read_fp8_and_compute_what_the_module_does(
         assert data.op_type == weight.op_type == "DequantizeLinear"
         assert maker[data.input[0]].op_type == "QuantizeLinear"
         assert weight_types[weight.input[0]] == TensorProto.FLOAT8E4M3FN
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     names = [spec.name for spec in model.outputs]
     actual_outputs = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
     tolerance = tolerance_of([model.narrowest], model.depth, model.outputs)
@@ -140,8 +144,7 @@ def test_outputs_of_zeros_are_wrong_however_deep_an_fp8_graph_is() -> None:
 
 def _worst(model: ExportedModel) -> float:
     """How far ONNX's own evaluator, which rounds to bfloat16, is from what is expected."""
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     names = [spec.name for spec in model.outputs]
     outputs = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
     pairs = zip(names, map(np.asarray, outputs), strict=True)

@@ -19,7 +19,7 @@ from tests.exporters.precision.conversions import (
     run,
     save,
 )
-from tests.exporters.support import WorkerProcess, nodes_of, save_affine
+from tests.exporters.support import WorkerProcess, nodes_of, only_reference, save_affine
 from tests.operators.built import DOMAIN, library
 
 INT8_TOLERANCE = 0.1
@@ -35,8 +35,7 @@ def test_every_matrix_node_of_an_int8_graph_runs_in_int8(
     assert op_types & {"QLinearConv", "QGemm", "QLinearMatMul"}
     assert model.precision == "int8"
     assert model.precision_exceptions == ()
-    (file,) = model.references.values()
-    expected = load_reference(file).outputs
+    expected = only_reference(model).outputs
     assert all(relative_error(outputs[key], expected[key]) <= INT8_TOLERANCE for key in expected)
     assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
 

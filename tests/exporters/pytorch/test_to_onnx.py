@@ -43,7 +43,7 @@ from exporters.validation import relative_error
 from exporters.worker.export import export
 from runtimes.pytorch.session import build_module
 from tests.checkout import ROOT
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, only_reference
 
 MODELS = ["cnn_tiny", "cnn_tiny_seq", "lstm_tiny", "lstm_tiny_seq", "mlp"]
 
@@ -93,8 +93,7 @@ def test_references_hold_at_sizes_that_the_exporter_did_not_trace(
     worker: WorkerProcess, name: str, point: dict[str, int]
 ) -> None:
     model, _ = _export(worker, name, point)
-    (path,) = model.references.values()
-    reference = load_reference(path)
+    reference = only_reference(model)
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
     results = session.run([spec.name for spec in model.outputs], dict(reference.inputs))
     for spec, actual in zip(model.outputs, results, strict=True):
@@ -253,8 +252,7 @@ def wrong_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_torch_and_onnx_runtime_vouch_for_a_module(tmp_path: Path) -> None:
     model, _ = export(_request(tmp_path, "plain"))
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     assert (model.reference, reference.by) == ("torch", ("torch", UNOPTIMISED))
     assert (model.warnings, dict(reference.missing)) == ((), {})
 
@@ -264,8 +262,7 @@ def test_a_graph_that_onnx_runtime_alone_computes_wrongly_is_measured_and_marked
     tmp_path: Path,
 ) -> None:
     model, _ = export(_request(tmp_path, "plain"))
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     assert (reference.by, list(reference.others)) == (("torch", EVALUATED), [UNOPTIMISED])
     pairs = [(disagreement.first, disagreement.second) for disagreement in reference.disagreements]
     assert pairs == [("torch", UNOPTIMISED), (EVALUATED, UNOPTIMISED)]
@@ -362,8 +359,7 @@ def test_the_graph_the_reference_and_torch_have_the_users_weights(
     reply = _ask(worker, path)
     model = reply.model
     assert model is not None, reply.reason
-    seeded_model = worker.ask(ExportRequest("mlp", points=({"batch": 2},))).model
-    assert seeded_model is not None
+    seeded_model = worker.export(ExportRequest("mlp", points=({"batch": 2},)))
     assert seeded_model.sha256 != model.sha256
     path.unlink()
     reference = load_reference(model.references["batch=2"])

@@ -21,15 +21,13 @@ from exporters.worker.__main__ import answer
 from exporters.worker.export import export
 from tests.exporters.pytorch import hub_networks, networks
 from tests.exporters.pytorch.agreement import assert_agrees
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, only_reference
 
 FILE = str(Path(networks.__file__))
 
 
 def _export(worker: WorkerProcess, model: str, *points: dict[str, int]) -> ExportedModel:
-    reply = worker.ask(ExportRequest(model, points=points))
-    assert reply.model is not None, reply.reason
-    return reply.model
+    return worker.export(ExportRequest(model, points=points))
 
 
 def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerProcess) -> None:
@@ -132,8 +130,7 @@ def test_inputs_of_the_users_win_over_the_example(worker: WorkerProcess, tmp_pat
     assert reply.model.inputs_drawn.endswith(" given")
     assert load_reference(reply.model.references["batch=1"]).inputs["ids"].tolist() == [[1, 2, 3]]
     np.savez(file, ids=np.array([[1, 2, 3], [0, 4, 5]]))
-    wider = worker.ask(ExportRequest(f"{FILE}:tables", inputs=str(file), points=({},))).model
-    assert wider is not None
+    wider = worker.export(ExportRequest(f"{FILE}:tables", inputs=str(file), points=({},)))
     assert wider.axes == {"batch": 2}, "the arrays set what nobody asked for"
     np.savez(file, ids=np.array([[1, 2, 3000]]))
     wrong = worker.ask(ExportRequest(f"{FILE}:tables", inputs=str(file)))
@@ -150,8 +147,7 @@ def test_a_floating_example_of_zeros_only_gives_a_shape(
         "def build():\n"
         "    return torch.nn.Linear(4, 2), {'input': torch.zeros(1, 4)}\n"
     )
-    model = worker.ask(ExportRequest(f"{file}:build")).model
-    assert model is not None
+    model = worker.export(ExportRequest(f"{file}:build"))
     assert model.inputs_drawn == "input normal"
     assert load_reference(model.references["batch=1"]).inputs["input"].std() > 0.1
 
@@ -241,8 +237,7 @@ def test_a_module_in_half_is_exported_though_it_rounds_more_than_a_float_one(
 
 def test_a_graph_in_half_that_is_not_its_module_is_refused(tmp_path: Path) -> None:
     model = _export_narrow(tmp_path, "half_inside")
-    (file,) = model.references.values()
-    reference = load_reference(file)
+    reference = only_reference(model)
     expected = {name: array * np.float32(1.05) for name, array in reference.outputs.items()}
     points = [(reference.inputs, expected)]
     with pytest.raises(ExportError, match=r"differs from its torch module by 0\.04"):

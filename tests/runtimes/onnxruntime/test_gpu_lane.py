@@ -25,7 +25,7 @@ from runtimes.onnxruntime.gpu import Providers, engine_folder
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Request, Settings
 from runtimes.session.session_group import Several
-from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.contract import agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.onnxruntime.on_host import CPU, HostMemory, on_host
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
@@ -40,9 +40,7 @@ def test_both_boundaries_agree_and_a_run_that_writes_nothing_shows(
     reference = reference_of(model, batch)
     with on_host(model, batch, boundary) as session:
         lane = session.lanes[0]
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
+        assert computes(lane, reference)
         lane.poison()
         poisoned_outputs = lane.outputs()
         for output, expected_output in reference.outputs.items():
@@ -108,9 +106,7 @@ def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not
     with on_host(graphs.dense, 1, at, memory=memory, host_memory=host_memory) as session:
         assert memory.locked == locked
         (lane,) = session.lanes
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
+        assert computes(lane, reference)
 
 
 def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:

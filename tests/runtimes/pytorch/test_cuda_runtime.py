@@ -34,7 +34,7 @@ from runtimes.pytorch import session as operators
 from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane, TorchCudaSession
 from runtimes.pytorch.runtime import TorchCuda, cuda_of_build
 from runtimes.session.session_group import Several
-from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.contract import agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.pytorch.host_place import PLAIN, HostPlace, opened
 from tests.runtimes.requests import request_of
@@ -77,9 +77,7 @@ def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not
     with opened(graphs.dense, boundary, place=place, host_memory=host_memory) as session:
         assert place.locked == locked
         (lane,) = session.lanes
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
+        assert computes(lane, reference)
 
 
 def test_sessions_that_share_one_of_torchs_streams_say_so(graphs: Graphs) -> None:
@@ -118,9 +116,7 @@ def test_it_agrees_and_a_run_that_writes_nothing_shows(
     reference = reference_of(model, 1)
     with opened(model, boundary, cuda_graph) as session:
         lane = session.lanes[0]
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
+        assert computes(lane, reference)
         lane.poison()
         assert not agrees(lane.outputs(), reference)
         lane.run()
@@ -152,9 +148,7 @@ def test_bf16_lies_between_float32_ends(
     with opened(model, boundary, cuda_graph, precision="bf16") as session:
         assert session.execution.precision == "bf16"
         (lane,) = session.lanes
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+        assert computes(lane, reference, TOLERANCE["bf16"])
         assert not agrees(lane.outputs(), reference), "float32 would be nearer"
 
 

@@ -23,7 +23,7 @@ from runtimes.pytorch.runtime import TorchCpu
 from runtimes.pytorch.session import in_precision
 from runtimes.session import precision as host_cpu
 from runtimes.session.session_group import compile_sessions
-from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
@@ -91,9 +91,7 @@ def test_bf16_lies_between_float32_ends(graphs: Graphs, name: str) -> None:
     with TorchCpu().compile(model, {"batch": 3}, Settings("bf16", threads=1)) as session:
         assert session.execution.precision == "bf16"
         (lane,) = session.lanes
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+        assert computes(lane, reference, TOLERANCE["bf16"])
         assert not agrees(lane.outputs(), reference), "float32 would be nearer"
         lane.poison()
         assert not agrees(lane.outputs(), reference, TOLERANCE["bf16"])
@@ -172,9 +170,7 @@ def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: 
     with TorchCpu().compile(graphs.step, {"batch": 1}, compiled) as session:
         lane = session.lanes[0]
         assert session.execution.provider == "inductor"
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
+        assert computes(lane, reference)
         assert streams(lane)
     assert any((Path(compiled.cache_dir) / "inductor").rglob("*.so"))
 

@@ -23,7 +23,7 @@ from runtimes.tensorrt.errors import Log, plain
 from runtimes.tensorrt.package import TENSORRT
 from runtimes.tensorrt.runtime import TensorRt
 from tests.exporters.support import WorkerProcess
-from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.contract import agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
 from tests.seldom import seldom_but
@@ -55,9 +55,7 @@ def test_an_engine_is_kept_and_used_again(
             assert session.execution.facts["engine_cache"] == state
             assert session.execution.warnings == ()
             reference = reference_of(graphs.dense, 1)
-            lane.bind(reference.inputs)
-            lane.run()
-            assert agrees(lane.outputs(), reference)
+            assert computes(lane, reference)
     assert len(tensorrt.built) == 1
     with compiled(graphs, tmp_path, builder_level=0) as session:
         assert session.execution.facts["engine_cache"] == "miss"

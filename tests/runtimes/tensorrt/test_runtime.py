@@ -30,7 +30,7 @@ from runtimes.session.session_group import compile_sessions
 from runtimes.tensorrt.package import TENSORRT
 from runtimes.tensorrt.runtime import TensorRt
 from runtimes.tensorrt.session import TensorRtLane
-from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_of
+from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
@@ -285,9 +285,7 @@ def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
         assert execution.warnings == ()
         (lane,) = session.lanes
         reference = reference_of(graphs.dense, 1)
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
+        assert computes(lane, reference)
         with compiled(graphs, sync="spin") as second:
             assert second.execution.facts["sync"] == "block", "one context for the process"
             finding = diagnostic("sync_not_granted", requested="spin", actual="block")
