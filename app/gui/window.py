@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from app.console.answer.summary import assumption_line, input_lines
+from app.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.gui.actions import ACTIONS, RecentMenu, add_undo, add_views, build_actions, menu
 from app.gui.batch import LogPanel, QueuePanel
 from app.gui.editor.editor import SweepEditor
@@ -284,8 +284,9 @@ class MainWindow(WindowParts):
         """As the terminal says it."""
         if self._inputs_shown != (state.folder, state.revision):
             self._inputs_shown = state.folder, state.revision
-            assumption = assumption_line([item.measured for item in state.series])
-            lines = filter(None, (assumption, *input_lines(state.models)))
+            measured = [item.measured for item in state.series]
+            effects = effect_lines(measured, state.sensitivities)
+            lines = filter(None, (assumption_line(measured), *effects, *input_lines(state.models)))
             self.header.show_inputs([in_fields(line) for line in lines])
 
     def _show_run(self, state: RunState) -> None:

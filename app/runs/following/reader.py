@@ -227,6 +227,7 @@ class RunReader:
             details=self._details(visible_keys),
             environments=dict(self._journal.ledger.environments),
             models=tuple(self._journal.ledger.run.models.values()),
+            sensitivities=dict(self._journal.ledger.run.sensitivities),
         )
         return self._state
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError, is_no_room
-from app.cases.jobs import OperatorTimes
+from app.cases.jobs import OperatorTimes, Sensitivity
 from app.cases.status import FAILED, FITS, STATUSES, Tone
 from app.insights.insight import Insight
 from app.plot_data.series import Series
@@ -74,7 +74,8 @@ class RunState:
     `revision` grows when more changed than samples being added. `alive` says that some
     process is writing the folder now. `problem` is there when the folder can't be read any
     more; what was read before stays. `damaged` are journal lines that nobody understands: what
-    they told of is not among the series. `models` are those exported so far. `insights` are what
+    they told of is not among the series. `models` are those exported so far, `sensitivities` the
+    effects of assumed values by case. `insights` are what
     to look at, once nobody writes the folder.
     """
 
@@ -91,6 +92,7 @@ class RunState:
     details: Mapping[str, CaseDetails] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: tuple[ExportedModel, ...] = ()
+    sensitivities: Mapping[str, Sensitivity] = field(default_factory=dict)
     insights: tuple[Insight, ...] = ()
 
     def of(self, key: str) -> Series | None:

@@ -15,8 +15,9 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.cases.jobs import Sensitivity
 from app.columns.rows import Rows
-from app.console.answer.summary import assumption_line, input_lines
+from app.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.gui.look.preferences import Preferences
 from app.gui.look.terms import in_fields
 from app.gui.main import _check_paths, main
@@ -261,6 +262,7 @@ def test_the_header_says_what_the_open_run_was_measured_with(
     def fill(folder: RunFolder) -> None:
         folder.record(ModelExported("net.onnx", "fp32", fed))
         measure(folder, case, Speed(50.0))
+        folder.record(Sensitivity(case.case_id, {"size": 4.1}))
 
     folder = make(tmp_path / "fed", [case], fill)
     open_run(window, qtbot, folder)
@@ -268,7 +270,9 @@ def test_the_header_says_what_the_open_run_was_measured_with(
     assert window.header.inputs.isVisible()
     stored = read_run(folder)
     assumption = assumption_line(Rows().measured(stored))
-    lines = [assumption, *input_lines(stored.models.values())]
+    effects = [*effect_lines(Rows().measured(stored), stored.sensitivities)]
+    assert effects == ["latency follows size: 4.1 times at 2x"]
+    lines = [assumption, *effects, *input_lines(stored.models.values())]
     assert window.header.inputs.toolTip().splitlines() == [in_fields(line) for line in lines]
     open_run(window, qtbot, run)
     qtbot.waitUntil(window.header.inputs.isHidden, timeout=10_000)
