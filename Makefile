@@ -13,7 +13,7 @@ HAS_COMPILER := import os, shutil, sysconfig; \
   command = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
   raise SystemExit(shutil.which(command.split()[0]) is None)
 
-.PHONY: bench test test-fast test-processors fuzz soak coverage check gui pictures benchmarks install wheel wheel-check
+.PHONY: bench test test-fast test-processors fuzz soak coverage mutants check gui pictures benchmarks install wheel wheel-check
 
 bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app run starter
@@ -40,6 +40,9 @@ coverage: $(TEST)  ## all tests, and which lines of ours none of them ran
 	-$(BIN)/coverage combine --quiet  # a child that a test kills leaves a file that can't be read
 	rm -f .coverage.*
 	$(BIN)/coverage report
+
+mutants: $(TEST)  ## small defects put into statistics, comparison, run folder and cases: which do fast tests find?
+	$(BIN)/python -m tests.mutation
 
 check: $(TEST)  ## lint, types, import contracts, sentences; the size of the product
 	$(BIN)/ruff check .
