@@ -57,7 +57,8 @@ def to_fp8(folder: Path, name: str, graph: Path, calibration: Calibration) -> Ma
     tidy_weights(proto)
     constants_as_weights(proto)
     proto = in_opset(name, proto, _FIRST_OPSET, "fp8")
-    proto.ir_version = max(proto.ir_version, helper.find_min_ir_version_for(proto.opset_import))
+    needed = helper.find_min_ir_version_for(proto.opset_import, ignore_unknown=True)
+    proto.ir_version = max(proto.ir_version, needed)
     largest = _largest(name, proto, calibration.samples())
     exceptions = [titled(node) for node in proto.graph.node if node.op_type in _OTHER_PRODUCTS]
     _Quantising(proto, largest).all_products()
