@@ -153,7 +153,6 @@ def _diagnostics(data: CaseData, row: Row) -> Row:
         data.planned,
         data.summary,
         data.disturbed,
-        data.plan.stopping,
         row,
     )
     return diagnosed_columns(tuple(diagnostics), row)

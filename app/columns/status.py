@@ -16,7 +16,6 @@ from app.formatting.text import one_line
 from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of, text, text_by_code
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
-from app.stats.required_rounds import StoppingRule
 from app.stats.summary import Summary
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -78,12 +77,11 @@ def row_diagnostics(
     planned_rounds: int,
     summary: Summary | None,
     disturbances: Sequence[Diagnostic],
-    rule: StoppingRule | None,
     row: Row,
 ) -> Iterator[Diagnostic]:
     """Of a case with rounds, of which so many were `planned_rounds`; `row` has the figures,
-    `disturbances` is what outliers coincide with, `rule` that of a plan for precise intervals."""
-    model = run.model_of(case)
+    `disturbances` is what outliers coincide with."""
+    model, rule = run.model_of(case), run.manifest.requested_plan.stopping
     if model is not None:
         yield from model.warnings
     yield from round_warnings(rounds, planned_rounds, run.damaged.get(case.case_id, {}))

@@ -93,7 +93,7 @@ def _table(table: Table, label: str) -> Iterator[str]:
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{safe_text(label)}">'
     yield f"<table{kind}>"
     has_warnings = any(tone_of(cell) == "warning" for row in table.rows for cell in row)
-    notes = filter(None, (table.caption, "amber: with warnings" * has_warnings))
+    notes = filter(None, ("amber: with warnings" * has_warnings, table.caption))
     if caption := "; ".join(notes):
         yield element("caption", {}, safe_text(caption))
     heads = (element("th", {"scope": "col"} | _kind(c), safe_text(c.title)) for c in table.columns)
