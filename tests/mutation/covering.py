@@ -13,6 +13,7 @@ from pathlib import Path
 import coverage
 
 from tests.checkout import ROOT
+from tests.mutation.contexts import FAILED
 
 Lines = Mapping[str, Mapping[int, Sequence[str]]]
 """By file, from the root, and line: the tests, the ones of the fewest lines first."""
@@ -27,15 +28,22 @@ def covering_tests(packages: Iterable[str], folders: Sequence[str]) -> Lines:
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest"]
         command += ["-q", "-p", "tests.fast", "--only-fast", "-p", "tests.mutation.contexts"]
         command += ["-p", "no:cacheprovider", *folders]
-        environment = {**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": scratch}
-        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+        failed = Path(scratch) / "failed"
+        failed.touch()
+        environment = {**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": scratch, FAILED: str(failed)}
+        run = subprocess.run(
+            command, cwd=ROOT, env=environment, check=False, stdout=subprocess.DEVNULL
+        )
+        if run.returncode > 1:  # 1: some tests failed, as they may while they are traced
+            raise subprocess.CalledProcessError(run.returncode, command)
+        left_out = {"", *failed.read_text("utf-8").splitlines()}
         data = coverage.CoverageData(f"{scratch}/data")
         data.read()
         sizes: dict[str, int] = defaultdict(int)
         lines: dict[str, dict[int, list[str]]] = {}
         for file in data.measured_files():
             tests_by_line = {
-                line: [test for test in tests if test]
+                line: [test for test in tests if test not in left_out]
                 for line, tests in data.contexts_by_lineno(file).items()
             }
             lines[Path(file).relative_to(ROOT).as_posix()] = tests_by_line
