@@ -92,7 +92,8 @@ def _table(table: Table, label: str) -> Iterator[str]:
     kind = ' class="cases"' if table.row_ids else ""
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{safe_text(label)}">'
     yield f"<table{kind}>"
-    has_warnings = any(tone_of(cell) == "warning" for row in table.rows for cell in row)
+    figures = [place for place, column in enumerate(table.columns) if not column.is_name]
+    has_warnings = any(tone_of(row[at]) == "warning" for row in table.rows for at in figures)
     notes = filter(None, ("amber: with warnings" * has_warnings, table.caption))
     if caption := "; ".join(notes):
         yield element("caption", {}, safe_text(caption))

@@ -256,8 +256,9 @@ def _further_parts(
     columns: Sequence[Column], widths: Sequence[int], missing: Sequence[int], width: int
 ) -> Iterator[list[int]]:
     """The columns that there was no room for, each time with the names that the rows begin with."""
-    always = [place for place in range(max(missing)) if not columns[place].priority]
-    names = [place for place in always if columns[place].is_name]
+    figures = [place for place, column in enumerate(columns) if not column.is_name]
+    named = range(max(figures, default=max(missing)))
+    names = [place for place in named if columns[place].is_name and not columns[place].priority]
     part = names
     for place in missing:
         wider = sorted([*part, place])

@@ -9,6 +9,7 @@ import pytest
 
 from app.present.document import (
     Block,
+    Cell,
     Column,
     Command,
     Heading,
@@ -30,6 +31,7 @@ from app.present.figure import (
     Series,
     value_span,
 )
+from app.present.html import as_html
 from app.present.markdown import as_markdown
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import frame_of
@@ -287,3 +289,25 @@ def test_of_one_point_or_none_there_is_no_picture() -> None:
     single, three = chart(*series_of({"one": ((1.0, 1.0, "alone"),)})), chart(Series("a", RISING))
     assert picture_files({"none": [chart()], "one": [single]}) == {}
     assert list(picture_files({"some": [single, three]})) == ["some"]
+
+
+def test_what_has_no_room_stands_below_with_all_names_that_tell_rows_apart() -> None:
+    columns = (
+        Column("model", is_name=True),
+        Column("parameters", priority=3),
+        Column("runtime", is_name=True),
+        Column("p50"),
+    )
+    rows = tuple(("net", "295,808", runtime, "11.7 µs") for runtime in ("ort-cpu", "torch-cpu"))
+    lines = as_text([Table(columns, rows, has_all_columns=True)], 30).splitlines()
+    below = [line.split() for line in lines if "295,808" in line]
+    assert below == [["net", "295,808", "ort-cpu"], ["net", "295,808", "torch-cpu"]]
+
+
+def test_a_page_says_what_amber_figures_are_and_nothing_of_amber_words() -> None:
+    columns = (Column("model", is_name=True), Column("p50"))
+    figures, words = (
+        "".join(as_html([Table(columns, (row,))]))
+        for row in (("net", Cell("9 µs", tone="warning")), (Cell("net", tone="warning"), "9 µs"))
+    )
+    assert ("amber" in figures, "amber" in words) == (True, False)
