@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
 
-from app.capabilities.registry import answers
-from app.capabilities.simulated_card import card_runs
 from app.cases.errors import PlanError, ResultsError
 from app.cases.jobs import OperatorTimes
 from app.cases.objectives import BAND
@@ -25,6 +23,8 @@ from app.history.run_comparison import (
     reject_same_run,
     side_of,
 )
+from app.plot_data.card import card_runs
+from app.present.answer import answers
 from app.present.document import Table
 from app.present.figure import Figure
 from app.present.html import WIDE

@@ -66,7 +66,7 @@ def epoch_s(utc: str) -> float | None:
 
 _PROGRAM = (
     *("app/cases", "app/columns", "app/comparison", "app/formatting", "app/machine", "app/plan"),
-    *("app/run_folder", "app/runs", "app/stats", "app/tune"),
+    *("app/run_folder", "app/runs", "app/stats"),
     *("assets/columns.csv", "exporters", "runtimes"),
 )
 """What runs are read and rows computed by, from the folder that our packages lie in."""

@@ -12,13 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.capabilities.registry import answers
 from app.cases.column import Row
 from app.cases.columns import parse_columns
 from app.cases.errors import PlanError, suggestion, unwritable
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import HOSTS, hosts_csv, throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
+from app.present.answer import answers
 from app.run_folder.copies import Copies
 from app.run_folder.files import Finding, agree, write_atomically
 from app.run_folder.folder import TELEMETRY

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from app.capabilities.registry import answers
 from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_page
 from app.console.run_summary import full_parts, summarise_run, without_rankings
+from app.present.answer import answers
 from app.present.document import Block, Heading, Paragraph, Points
 from app.present.markdown import as_markdown
 from app.run_folder.files import write_atomically

@@ -18,13 +18,13 @@ from app.formatting.case_labels import ModelNames, case_label, model_labels
 from app.formatting.text import printable
 from app.present.terminal import filled, width_of_text
 from app.run_folder.live_status import Live
+from app.stats.option_search.ablation import round_name
 from app.stats.quantiles import Interval
 from app.sweep.engine import Completed, Dropped, Event, Paused, ProgressReported
 from app.sweep.run import SweepRun
 from app.sweep.work.base import WAITING, Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork
-from app.tune.ablation import round_name
 from exporters.diagnostics import catalogue
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.capabilities.simulated_card import CardRun
 from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
 from app.gui.launch import CardProcess, DamageCheck, damaged_cases
 from app.gui.plots.read.lit import Lit
@@ -21,6 +20,7 @@ from app.gui.tables.results import ResultsTable
 from app.gui.views import Views
 from app.history.run_comparison import RunSide
 from app.history.trends import History
+from app.plot_data.card import CardRun
 from app.plot_data.series import Series
 from app.run_folder.files import Finding, Problem
 from app.runs.following.state import CaseDetails, RunState

@@ -6,6 +6,7 @@ the controls of the plot in front stand at the end of the bar.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
@@ -25,17 +26,20 @@ from PySide6.QtWidgets import (
 
 from app.gui.look.controls import Choice, tool_button
 from app.gui.plots.base import PlotView
+from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, ScheduleView
 from app.gui.plots.ranking import AccuracyView, RankingView
-from app.gui.plots.searches import LadderView, LargestBatchView
 from app.gui.plots.style import Arrangement
 from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
+from app.plan.capabilities import named_parts
+from app.present.answer import CasesView
+from exporters import install_layout
 
 Fed = Literal["", "shown", "all"]
 """`shown`: the cases in flight or selected; `all`: every case; others are fed by themselves."""
@@ -50,7 +54,7 @@ class ViewSpec:
     title: str
     place: str
     fed: Fed
-    kind: type[PlotView]
+    make: Callable[[], PlotView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,9 @@ class Place:
         return tuple(spec for spec in VIEWS if spec.place == self.key)
 
 
+_CAPABILITY_VIEWS: dict[str, CasesView] = {
+    key: install_layout.load(f"app.{target}")() for key, target in named_parts("view")
+}
 PLACES: tuple[Place, ...] = (
     Place("summary", "Summary"),
     Place("ranking", "Ranking"),
@@ -78,8 +85,7 @@ PLACES: tuple[Place, ...] = (
     Place("history", "History"),
     Place("inspect", "Inspect"),
     Place("checks", "Check", is_usual=False),
-    Place("largest", "Largest batch", is_usual=False),
-    Place("ladder", "Tuning steps", is_usual=False),
+    *(Place(key, view.place, is_usual=False) for key, view in _CAPABILITY_VIEWS.items()),
     Place("accuracy", "Accuracy", is_usual=False),
 )
 
@@ -97,8 +103,10 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("operators", "Operators", "inspect", "", OperatorsView),
     ViewSpec("schedule", "FPGA schedule", "inspect", "", ScheduleView),
     ViewSpec("checks", "Check", "checks", "all", ChecksView),
-    ViewSpec("largest", "Largest batch", "largest", "all", LargestBatchView),
-    ViewSpec("ladder", "Ladder", "ladder", "all", LadderView),
+    *(
+        ViewSpec(key, view.title, key, "all", partial(CapabilityView, view))
+        for key, view in _CAPABILITY_VIEWS.items()
+    ),
     ViewSpec("accuracy", "Accuracy", "accuracy", "all", AccuracyView),
 )
 
@@ -107,7 +115,7 @@ class Views:
     """The views of one window: all of them by key, and again by what each is fed."""
 
     def __init__(self) -> None:
-        self.by_key = {spec.key: spec.kind() for spec in VIEWS}
+        self.by_key = {spec.key: spec.make() for spec in VIEWS}
         self.shown, self.all = (
             [self.by_key[spec.key] for spec in VIEWS if spec.fed == how] for how in ("shown", "all")
         )

@@ -20,7 +20,7 @@ from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, toml_value
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, accepted_by, default_of
 from app.plan.studies import adjust_grid, load_study, reject_fixed, shipped_plan, with_devices
-from app.tune.space import threads_of
+from app.stats.option_search.space import threads_of
 from exporters.types import PRECISIONS
 from runtimes.registry import environment_of
 

@@ -18,7 +18,7 @@ from app.machine.placement import usable_cores
 from app.plan.exclusions import reject_exclusions
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.tune.space import Space, candidate_values
+from app.stats.option_search.space import Space, candidate_values
 from exporters.types import InvalidValue, Precision, nearest
 from runtimes import registry
 from runtimes.options import Option, OptionValue

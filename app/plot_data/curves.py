@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
-from app.capabilities.slo_search.answer import RateAnswer
-from app.capabilities.slo_search.search import knee
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.dimensions import matching_key, without
@@ -19,6 +17,7 @@ from app.comparison.measured_case import Key, names, runtime_label
 from app.formatting.case_labels import differences
 from app.plan.expand import MINIMUM_GAPS
 from app.plot_data.series import Series, number
+from app.stats.open_loop import knee
 
 _MATCHING_OVER_GAPS = without("scenario")
 """Rows of one curve are paced or back to back, and share everything else."""
@@ -90,6 +89,26 @@ PERCENTILES = ("p50", "p99")
 _QUANTITIES: dict[ScenarioKind, Quantity] = {"paced": "gap", "rate": "rate", "poisson": "rate"}
 
 
+class RateFound(Protocol):
+    """What a search for a rate has come to: its target, `latency` at most `limit_us`, and the rate
+    that keeps it, None where there is none yet."""
+
+    @property
+    def latency(self) -> str: ...
+    @property
+    def limit_us(self) -> float: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def low_hz(self) -> float | None: ...
+
+
+def rate_found(series: Series) -> RateFound | None:
+    """What the search has come to that the case is a rate of; None of a rate that was chosen."""
+    found: RateFound | None = series.found.get("slo")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Cases by rising gap or rate; `name` tells the curve from the others of its model."""
@@ -103,9 +122,9 @@ class Curve:
         """The gaps in microseconds, or the rates in runs due a second."""
         return [load_of(case_series.case.scenario) for case_series in self.cases]
 
-    def sought(self) -> RateAnswer | None:
+    def found(self) -> RateFound | None:
         """The search that has come to these rates; None where they were chosen."""
-        return next((case_series.sought for case_series in self.cases if case_series.sought), None)
+        return next(filter(None, map(rate_found, self.cases)), None)
 
     def knee_hz(self) -> float | None:
         """The rate beyond which the median grows faster than what is served; None while nothing

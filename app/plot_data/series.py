@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from app.capabilities.slo_search.answer import RateAnswer
-from app.capabilities.tuning.answer import TuneAnswer
 from app.cases.case import Case, identity_test
 from app.cases.column import Blank
 from app.cases.dimensions import GRID
@@ -65,10 +63,10 @@ class Series:
     per round, warm-up included and marked. `summary` is None while only bins are known: markers are
     then provisional. `row` is the case's row of results.csv, by column name, once there is one.
     `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
-    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
-    is of a rate that a search has come to, `ladder` of the default that a search over options began
-    with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`. `damage`
-    says what is broken of its files, "" for nothing that is known.
+    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `found`
+    is what capabilities have come to of the case, by their settings. `watched` is what was recorded
+    beside each of `rounds`; `turn` is `Run.turn_of`. `damage` says what is broken of its files, ""
+    for nothing that is known.
     """
 
     key: str
@@ -86,9 +84,8 @@ class Series:
     batch_axis: str = "batch"
     timed: tuple[int, ...] = ()
     cpu_mhz: float | None = None
-    sought: RateAnswer | None = None
     watched: tuple[RoundTelemetry, ...] = ()
-    ladder: TuneAnswer | None = None
+    found: Mapping[str, Any] = field(default_factory=dict)
     turn: str = ""
     damage: str = ""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.capabilities.simulated_card import (
+from app.cases.jobs import Operator, OperatorTimes, Peak
+from app.formatting import text
+from app.formatting.text import significant
+from app.plot_data.card import (
     CardEvent,
     CardRun,
     assign_lines,
     card_runs,
     question,
 )
-from app.cases.jobs import Operator, OperatorTimes, Peak
-from app.formatting import text
-from app.formatting.text import significant
 from app.present.document import Block, Paragraph
 from app.present.figure import Axis, Figure, Mark, Series
 from app.report.figures import TimedCase, names_axis

@@ -6,6 +6,7 @@ The requests of the start, before the steady state, are not counted.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -186,3 +187,9 @@ def settling_s(rate_hz: float, capacity_hz: float, is_random: bool) -> float:
     spare = 1.0 - min(rate_hz / capacity_hz, _MAXIMUM_BUSY)
     variance = 2.0 if is_random else 1.0
     return RELAXATIONS * 2.0 * variance / spare**2 / capacity_hz
+
+
+def knee(curve: Iterable[tuple[float, float]]) -> float | None:
+    """Of rates with their latencies the rate of the greatest rate per latency, a queue's power
+    (L. Kleinrock, ICC 1979): beyond it waiting grows faster than what is served."""
+    return max(curve, key=lambda point: point[0] / point[1], default=(None, 0.0))[0]

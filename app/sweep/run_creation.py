@@ -12,12 +12,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from app.capabilities.registry import complete_plan
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.machine import installed_runtimes
 from app.machine.environment import describe_host
 from app.machine.system import refuse_without_proc
+from app.plan.capabilities import complete_plan
 from app.plan.expand import expand, sizes_assumed
 from app.plan.plan import Plan
 from app.plan.runtime_options import with_search_values

@@ -6,7 +6,6 @@ refused by the option that does.
 
 from __future__ import annotations
 
-import ast
 import json
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.capabilities.registry import CAPABILITIES
+from app.plan.capabilities import CAPABILITIES
 from app.plan.settings.table import PLAN_SETTINGS
 from app.runs.reader import read_run
 from exporters import install_layout
@@ -31,13 +30,11 @@ LINES = {
     "accuracy": ("--accuracy", "."),
 }
 """The words that ask for each."""
-CORE = ("cases", "columns", "comparison", "console", "history", "insights", "run_folder", "sweep")
-"""Packages that reach a capability through the registry alone."""
 OFTEN = ("slo", "cold_start")
 """A scheduler of rounds and follow-up jobs; a process of each of the others takes seconds too."""
 CHILD = """
 import json, sys
-from app.capabilities.registry import CAPABILITIES
+from app.plan.capabilities import CAPABILITIES
 from app.__main__ import main
 key, commands = json.loads(sys.argv[1])
 del CAPABILITIES[key]
@@ -65,24 +62,9 @@ def test_every_part_of_a_registered_capability_exists() -> None:
         getattr(capability, name)
         for capability in CAPABILITIES.values()
         for name in capability.__slots__
+        if name != "found_file"
     ]
     assert all(callable(install_layout.load(f"app.{part}")) for part in parts if part)
-
-
-@pytest.mark.parametrize("package", CORE)
-def test_the_core_imports_no_capability_by_name(package: str) -> None:
-    """Schedulers of searches are parts of capabilities, which the registry names."""
-    parts = {entry.rounds.partition(":")[0] for entry in CAPABILITIES.values()}
-    for file in (ROOT / "app" / package).rglob("*.py"):
-        name = ".".join(file.relative_to(ROOT / "app").with_suffix("").parts)
-        modules = {
-            node.module
-            for node in ast.walk(ast.parse(file.read_text("utf-8")))
-            if isinstance(node, ast.ImportFrom) and node.module
-        }
-        imports = {module for module in modules if module.startswith("app.capabilities.")}
-        if name not in parts:
-            assert imports <= {"app.capabilities.registry"}, name
 
 
 @pytest.mark.parametrize(

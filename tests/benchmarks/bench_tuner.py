@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from app.cases.case import Case
-from app.tune.ablation import FINAL
-from tests.app.tune.objectives import (
+from app.stats.option_search.ablation import FINAL
+from tests.app.stats.option_search.objectives import (
     Simulated,
     entangled,
     flat,
@@ -19,7 +19,7 @@ from tests.app.tune.objectives import (
     small_effects,
     space_of,
 )
-from tests.app.tune.random_search import every_case, random_search
+from tests.app.stats.option_search.random_search import every_case, random_search
 
 TRIES = 40
 Objective = Callable[[int], Callable[[Case], float]]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.capabilities.tuning.files import files_of
+from app.capabilities.tuning.present import files_of
 from app.cases.case import Case
 from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, subject_of
 from app.cases.round import MEASURED, OpenLoop, RoundResult
@@ -71,12 +71,12 @@ def make_all(folder: Path) -> list[Made]:
         makers: dict[str, Callable[[Path], None]] = {
             "trends": partial(_make_loaded, series=count),
             "accuracy": partial(_accurate, points=count, graphs=graphs),
-            "largest": partial(_largest, rows_shown=count),
+            "largest_batch": partial(_largest, rows_shown=count),
             "checks": partial(_make_checked, cells=count),
         }
         for view, make in makers.items():
             runs.append(Made(_once(folder / f"{view}-{name}", make), (view,)))
-    runs.append(Made(_once(folder / "ladder", _make_searched), ("ladder",)))
+    runs.append(Made(_once(folder / "ladder", _make_searched), ("tune",)))
     nights = folder / "nights"
     if not nights.is_dir():
         for number in range(_NIGHTS):

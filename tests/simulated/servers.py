@@ -10,7 +10,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.signal import lfilter
 
-from app.capabilities.slo_search.estimate import (
+from app.capabilities.slo_search.rounds import arrivals_of
+from app.capabilities.slo_search.search import Bracket, Rounds, next_rate
+from app.cases.objectives import Target
+from app.cases.round import Limits
+from app.cases.scenario import Scenario
+from app.stats.capacity import (
     Observation,
     RateRound,
     cluster,
@@ -18,11 +23,6 @@ from app.capabilities.slo_search.estimate import (
     required_requests,
     summarise_round,
 )
-from app.capabilities.slo_search.search import Bracket, Rounds, next_rate
-from app.cases.objectives import Target
-from app.cases.round import Limits
-from app.cases.scenario import Scenario
-from app.sweep.scheduling.rate_search import arrivals_of
 from app.sweep.scheduling.round_jobs import round_seed
 from app.sweep.scheduling.round_scheduler import LONGEST_S
 from app.workers.open_loop import timed_schedule

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.capabilities.slo_search.estimate import figure_us, interval, late_share
 from app.capabilities.slo_search.search import (
     MINIMUM_SHARE,
     Bracket,
     Point,
     SearchState,
-    knee,
     rate_searches,
 )
 from app.cases.case import Case
@@ -22,9 +20,12 @@ from app.cases.objectives import Target
 from app.formatting import text
 from app.formatting.case_labels import differences, model_labels
 from app.formatting.text import one_line, printable
+from app.plan.capabilities import CAPABILITIES
 from app.run_folder.files import read_json
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
+from app.stats.capacity import figure_us, interval, late_share
+from app.stats.open_loop import knee
 from exporters.codec import CodecError, from_json, to_json
 
 _LANES = ("sessions", "streams")
@@ -201,7 +202,7 @@ def _row(subject: str, point: Point, target: Target, bend: float | None) -> Row:
     }
 
 
-ANSWERS = "rates.json"
+ANSWERS = CAPABILITIES["slo"].found_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +262,18 @@ def answers_json(results: RateResults) -> bytes:
     return json.dumps(to_json(_File(answers)), indent=1).encode()
 
 
-def read_answers(path: Path) -> Mapping[str, RateAnswer]:
-    """By case id; {} without the file, or while it is none that can be read."""
-    try:
-        return from_json(_File, read_json(path)).answers
-    except (OSError, ValueError, CodecError):
+def found_rates(path: Path, run: Run) -> dict[str, RateAnswer]:
+    """By the case of each rate: the end of its search, or the target alone until there is one."""
+    target = run.manifest.requested_plan.target
+    if target is None:
         return {}
+    try:
+        answers = from_json(_File, read_json(path)).answers
+    except (OSError, ValueError, CodecError):
+        answers = {}
+    unanswered = RateAnswer(target.name, target.limit_us)
+    rates = [case.case_id for case in run.cases if case.scenario.kind == "poisson"]
+    return {**dict.fromkeys(rates, unanswered), **answers}
 
 
 def _answer(name: str, state: SearchState, results: RateResults) -> RateAnswer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.capabilities.registry import Answer
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
@@ -19,11 +18,12 @@ from app.capabilities.slo_search.answer import (
     sentence,
     target_text,
 )
-from app.capabilities.slo_search.estimate import figure_us, interval, late_share
 from app.capabilities.slo_search.search import Point, SearchState, Verdict
+from app.cases.column import Row
 from app.cases.objectives import Target
 from app.formatting import text
 from app.plan.command import graphlap_line
+from app.present.answer import Answer
 from app.present.document import (
     Block,
     Cell,
@@ -39,6 +39,7 @@ from app.present.document import (
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Series
 from app.present.svg import svg_document
 from app.run_folder.run import Run
+from app.stats.capacity import figure_us, interval, late_share
 
 SVG = "rates.svg"
 
@@ -144,16 +145,17 @@ class RateSearchAnswer(Answer):
         if not all(state.is_over for _, state in results.searches):
             yield f"to continue: {graphlap_line(*results.resume)}"
 
+    def rows(self) -> Iterator[Row]:
+        """Those of `rates.csv`."""
+        for name, state in self.results.searches:
+            yield from curve_rows(name, state, self.results.target)
+
     def figures(self) -> Iterator[Figure]:
         yield from rate_figures(self.results)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """`rates.csv`, `rates.svg` and `rates.json`, where a rate was measured."""
-        rows = [
-            row
-            for name, state in self.results.searches
-            for row in curve_rows(name, state, self.results.target)
-        ]
+        rows = list(self.rows())
         if rows:
             yield RATES, as_csv(rows)
             yield SVG, svg_document(rate_figures(self.results))

@@ -13,7 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from app.capabilities.slo_search.estimate import (
+from app.cases.case import Case
+from app.cases.objectives import MINIMUM_ROUNDS, Target
+from app.cases.round import RoundResult
+from app.cases.scenario import MAXIMUM_RATE_HZ, MINIMUM_RATE_HZ, Batcher, Scenario
+from app.cases.status import FITS
+from app.columns.load import LATE_SHARE
+from app.run_folder.run import Run
+from app.stats.capacity import (
     FIRST_LOOK,
     Estimate,
     Judgement,
@@ -25,13 +32,6 @@ from app.capabilities.slo_search.estimate import (
     late_share,
     summarise_round,
 )
-from app.cases.case import Case
-from app.cases.objectives import MINIMUM_ROUNDS, Target
-from app.cases.round import RoundResult
-from app.cases.scenario import MAXIMUM_RATE_HZ, MINIMUM_RATE_HZ, Batcher, Scenario
-from app.cases.status import FITS
-from app.columns.load import LATE_SHARE
-from app.run_folder.run import Run
 from app.stats.open_loop import lateness_ns
 
 Verdict = Judgement | Literal["not_offered", "failed"]
@@ -181,12 +181,6 @@ def curve_rates(promised_hz: float, measured_hz: Iterable[float]) -> Iterator[fl
         rate = round_rate(part * promised_hz)
         neighbours = [candidate for candidate in rates if abs(candidate / rate - 1.0) <= NEARNESS]
         yield min(neighbours, key=lambda candidate: abs(candidate / rate - 1.0), default=rate)
-
-
-def knee(curve: Iterable[tuple[float, float]]) -> float | None:
-    """Of rates with their latencies the rate of the greatest rate per latency, a queue's power
-    (L. Kleinrock, ICC 1979): beyond it waiting grows faster than what is served."""
-    return max(curve, key=lambda point: point[0] / point[1], default=(None, 0.0))[0]
 
 
 def round_rate(rate_hz: float, rounding: Callable[[float], int] = round) -> float:

@@ -20,9 +20,9 @@ from app.machine.host_peaks import kept_peak
 from app.machine.installed_runtimes import clock_of, runtime
 from app.machine.placement import usable_cores
 from app.run_folder.run import Run
+from app.stats.option_search.ablation import Step
+from app.stats.option_search.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
 from app.stats.verdict import Verdict
-from app.tune.ablation import Step
-from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
 from exporters import install_layout
 from exporters.types import ExportedModel
 from runtimes.registry import parse_spec

@@ -19,10 +19,10 @@ from app.plan.models import batch_axis
 from app.plan.plan import Plan
 from app.plan.runtime_options import space_of
 from app.run_folder.run import Run
+from app.stats.option_search.ablation import FINAL, Ladder, final_blocks, ladder, path_to
+from app.stats.option_search.search import Block, Search
+from app.stats.option_search.space import Space
 from app.stats.quantiles import order_statistic
-from app.tune.ablation import FINAL, Ladder, final_blocks, ladder, path_to
-from app.tune.search import Block, Search
-from app.tune.space import Space
 from runtimes.execution import Samples
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.capabilities import registry
 from app.cases.status import TERMINAL
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import AggregateThroughput
@@ -58,6 +57,7 @@ from app.formatting import text
 from app.formatting.text import counted
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
+from app.present.answer import tables as capability_tables
 from app.present.document import (
     Block,
     Cell,
@@ -176,7 +176,7 @@ def extra_tables(
     yield from scaling_tables(run.cases, rows, run.manifest.requested_plan)
     yield from throughput_tables(throughputs)
     yield from batcher_tables(run.cases, rows)
-    yield from registry.tables(run, rows, width)
+    yield from capability_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
     yield from sustained_tables(rows)
     yield from shape_tables(run)

@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Self, TextIO
 
-from app.capabilities.registry import answers
 from app.cases.column import Row
 from app.cases.columns import parse_columns
 from app.cases.errors import unwritable
@@ -33,6 +32,7 @@ from app.console.verdicts import write
 from app.plan.expand import reject_without_gaps
 from app.plan.plan import Plan
 from app.plot_data.curves import idleness
+from app.present.answer import answers
 from app.present.markdown import as_markdown
 from app.present.svg import svg_document
 from app.present.terminal import TABLE, write_formatted

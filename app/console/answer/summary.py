@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.capabilities.registry import Answer, answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.columns import MAIN, column, columns_of
@@ -31,6 +30,7 @@ from app.formatting.case_labels import CaseSet, model_names
 from app.insights.insight import MACHINE_MOVES, Insight
 from app.insights.rules import find_insights
 from app.plan.plan import Plan
+from app.present.answer import Answer, answers
 from app.present.document import Block, Paragraph
 from app.run_folder.diagnostics import codes_in, warning_groups
 from app.run_folder.folder import is_being_written

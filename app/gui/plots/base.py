@@ -49,8 +49,8 @@ class PlotView(QWidget):
     the samples that are marked, which are the same in all views of a window.
     """
 
-    title: ClassVar[str]
-    hint: ClassVar[str]
+    title: str
+    hint: str
     tells_apart: ClassVar[bool] = False
     """Its series go by what sets them apart, and its heading says what they share."""
     takes_rounds: ClassVar[bool] = False

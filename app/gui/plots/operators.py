@@ -10,7 +10,6 @@ from typing import Any
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.capabilities.simulated_card import CardRun
 from app.cases.jobs import OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice
@@ -20,6 +19,7 @@ from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle
+from app.plot_data.card import CardRun
 from app.plot_data.series import Series
 from app.present.figure import Axis, Figure, Mark
 from app.present.figure import Series as Marks

@@ -17,7 +17,7 @@ from app.gui.plots.read.curves import PHASES
 from app.gui.plots.style import SeriesStyle
 from app.plot_data.series import Series
 from app.runs.following.samples import give_back
-from app.tune.ablation import round_name
+from app.stats.option_search.ablation import round_name
 
 BLOCK = 256
 _AT_ONCE = 1024 * BLOCK

@@ -22,7 +22,7 @@ from app.gui.plots.marks import Mark as RateMark
 from app.gui.plots.marks import MarkLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry
 from app.insights.quality import quality_of
-from app.plot_data.curves import Curve, curves
+from app.plot_data.curves import Curve, curves, rate_found
 from app.plot_data.series import Series, interval_columns, number, ranked
 from app.plot_data.settings import Line, figures, lines, numeric_settings
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Symbol, Unit, with_interval
@@ -132,7 +132,7 @@ class TrendsView(FigureView):
             target.limit_us: f"{target.latency} <= {latency(target.limit_us)}"
             for trend in model_trends
             for _, case_series, _ in trend.known()
-            if self._over_load and (target := case_series.sought) is not None
+            if self._over_load and (target := rate_found(case_series)) is not None
         }
         return Figure(
             model,
@@ -163,7 +163,7 @@ class TrendsView(FigureView):
             pen = QPen(QColor(self.theme.muted), 1.2, Qt.PenStyle.DotLine)
             entries.append(Entry("knee: beyond it waiting grows faster than the rate", pen))
             notes.append("open loops from when runs were due")
-            notes += dict.fromkeys(case.sought.sentence for case in cases if case.sought)
+            notes += dict.fromkeys(found.sentence for case in cases if (found := rate_found(case)))
         self.show_legend([*entries, *hollow_entry(cases, self.theme, dots=True)])
         title = f"{self.figure_choice.currentText()} over {self.over_choice.currentText().lower()}"
         self.show_heading(title, "; ".join(filter(None, notes)))
@@ -252,7 +252,7 @@ def _rate_marks(
         name = next((by_case[case.key] for case in curve.cases if case.key in by_case), "")
         if not name:
             continue
-        color, target = styles[name].color, curve.sought()
+        color, target = styles[name].color, curve.found()
         if (knee := curve.knee_hz()) is not None:
             yield RateMark(knee, f"knee {rate_text(knee)}", color, "knee")
         if target is not None and target.low_hz:

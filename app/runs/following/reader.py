@@ -12,10 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.capabilities.slo_search.answer import ANSWERS, RateAnswer, read_answers
-from app.capabilities.tuning.answer import TuneAnswer
-from app.capabilities.tuning.files import ANSWERS as LADDERS
-from app.capabilities.tuning.files import read_answers as read_ladders
 from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.dimensions import GRID
@@ -30,12 +26,13 @@ from app.insights.insight import Insight
 from app.insights.rules import find_insights
 from app.machine.child import Child
 from app.machine.installed_runtimes import clock_of
+from app.plan.capabilities import CAPABILITIES, named_parts
 from app.plot_data.series import Series, Standing, reference_figures
 from app.run_folder.files import Problem
 from app.run_folder.folder import is_being_written, samples_name
 from app.run_folder.live_status import Live, read_live
 from app.run_folder.manifest import FULL_TABLE
-from app.run_folder.run import SAMPLES
+from app.run_folder.run import SAMPLES, Run
 from app.run_folder.table import read_rows
 from app.runs.following.samples import CaseSamples, TelemetryCache, no_counts
 from app.runs.following.state import CaseDetails, RunState, case_operators, details
@@ -87,30 +84,34 @@ class Summaries:
 
 
 class ResultFiles:
-    """As of the last `poll`, by case id: `rows` of the full table, the ends of searches for a rate
-    in `sought`, and the `ladders` of those over options by the case of their defaults."""
+    """As of the last `poll`, by case id: `rows` of the full table, and what capabilities `found`,
+    by their settings."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._stamps: dict[str, tuple[int, int]] = {}
         self.rows: Mapping[str, Row] = {}
-        self.sought: Mapping[str, RateAnswer] = {}
-        self.ladders: Mapping[str, TuneAnswer] = {}
+        self.found: dict[str, Mapping[str, Any]] = {}
+        self._case_count = 0
 
-    def poll(self) -> set[str]:
+    def poll(self, run: Run) -> set[str]:
         """The cases of which something else is written than before."""
         changed_keys: set[str] = set()
         if self._is_new(FULL_TABLE):
             previous, self.rows = self.rows, read_rows(self._folder / FULL_TABLE)
             changed_keys |= {key for key, row in self.rows.items() if previous.get(key) != row}
-        if self._is_new(ANSWERS):
-            self.sought = read_answers(self._folder / ANSWERS)
-            changed_keys |= self.sought.keys()
-        if self._is_new(LADDERS):
-            answers = read_ladders(self._folder / LADDERS)
-            self.ladders = {answer.rungs[0].case_id: answer for answer in answers if answer.rungs}
-            changed_keys |= self.ladders.keys()
+        had_cases, self._case_count = self._case_count, len(run.cases)
+        for key, target in named_parts("found"):
+            name = CAPABILITIES[key].found_file
+            if self._is_new(name) or len(run.cases) != had_cases:
+                read = install_layout.load(f"app.{target}")
+                self.found[key] = read(self._folder / name, run)
+                changed_keys |= self.found[key].keys()
         return changed_keys
+
+    def of(self, case_id: str) -> dict[str, Any]:
+        """What capabilities found of a case, by their settings."""
+        return {key: found[case_id] for key, found in self.found.items() if case_id in found}
 
     def _is_new(self, name: str) -> bool:
         """Whether the file has been written since this was asked last."""
@@ -153,7 +154,6 @@ class RunReader:
         self._labels = labels(self._journal.ledger.manifest.cases)
         self._model_names = _model_names(self._cases.values())
         self._samples: dict[str, CaseSamples] = {}
-        self._target = self._journal.ledger.manifest.requested_plan.target
         self._result_files = ResultFiles(folder)
         self._answer_cache: dict[str, tuple[int, Row, Summary | None]] = {}
         self._requested_counts: dict[str, int] = {}
@@ -190,7 +190,9 @@ class RunReader:
         live = read_live(self.folder) or previous.live
         running = live if alive else None
         changed_keys |= (
-            self._result_files.poll() | self._take_answers() | self._newly_in_flight(running)
+            self._result_files.poll(self._journal.ledger.run)
+            | self._take_answers()
+            | self._newly_in_flight(running)
         )
         visible_keys = self._choose_visible(running)
         changed_keys |= set(visible_keys) ^ set(previous.visible_keys)
@@ -386,8 +388,7 @@ class RunReader:
             ),
             summary=summary,
             published=reference_figures(case),
-            sought=self._rate_answer_of(case),
-            ladder=self._result_files.ladders.get(key),
+            found=self._result_files.of(key),
             row=Blank(
                 {
                     **_requested_columns(case),
@@ -397,13 +398,6 @@ class RunReader:
                 }
             ),
         )
-
-    def _rate_answer_of(self, case: Case) -> RateAnswer | None:
-        """The end of the search that the case is a rate of, or its target alone until then."""
-        if self._target is None or case.scenario.kind != "poisson":
-            return None
-        initial = RateAnswer(self._target.name, self._target.limit_us)
-        return self._result_files.sought.get(case.case_id, initial)
 
     def _batch_axis(self, case: Case) -> str:
         model = self._journal.ledger.run.model_of(case)

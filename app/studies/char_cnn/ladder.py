@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Any
 
-from app.capabilities.tuning.answer import Rung, TuneResults, tune_results, value_text
 from app.cases.jobs import Operator, OperatorTimes
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import PrintedOperator, history_steps, printed_operators
 from app.formatting import text
 from app.machine.installed_runtimes import options_of
+from app.present.answer import answers
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table, names, table
 from app.runs.following.state import case_operators
 from app.studies.char_cnn import steps
@@ -188,25 +189,23 @@ def ladder_tables(results: Found) -> Iterator[Block]:
         "GPUs. Measured: this machine, each step one more choice of the search, all measured again "
         "in turn. A published and a measured step in one line do not correspond."
     )
-    answer = tune_results(results.run)
-    if answer is None or not any(tune_answer.rungs for _, tune_answer in answer.searches):
+    found = answers(results.run)
+    rows = [row for answer in found for row in answer.rows()]
+    if not rows:
         yield Paragraph("The search has no final rounds: there is no ladder yet.")
         return
-    yield _ladder_table(answer)
-    yield Points(
-        tuple(sentence for _, tune_answer in answer.searches for sentence in tune_answer.sentences)
-    )
+    yield _ladder_table([row for row in rows if row["model"] == rows[0]["model"]])
+    yield Points(tuple(sentence for answer in found for sentence in answer.sentences()))
 
 
-def _ladder_table(answer: TuneResults) -> Table:
-    (_, tune_answer), *_ = answer.searches
+def _ladder_table(rungs: Sequence[Mapping[str, Any]]) -> Table:
     steps = history_steps()
     rows = []
-    for number, (step, rung) in enumerate(zip_longest(steps, tune_answer.rungs)):
+    for number, (step, rung) in enumerate(zip_longest(steps, rungs)):
         published_cells: tuple[str, ...] = ("", "", "")
         if step is not None:
             published_cells = published(step, steps[number - 1] if number else None)
-        measured_cells = ("", "", "", "", "") if rung is None else _measured_cells(rung, answer)
+        measured_cells = ("", "", "", "", "") if rung is None else _measured_cells(rung)
         rows.append((*published_cells, *measured_cells))
     headings = ("inputs/s", "times", "than the default", "error")
     measured_columns = (Column(heading, "measured") for heading in headings)
@@ -214,15 +213,23 @@ def _ladder_table(answer: TuneResults) -> Table:
     return table((*PUBLISHED_COLUMNS, step_column, *measured_columns), rows)
 
 
-def _measured_cells(rung: Rung, answer: TuneResults) -> tuple[str, ...]:
-    error = text.NOT_MEASURED if rung.error is None else text.share(rung.error)
+def _measured_cells(rung: Mapping[str, Any]) -> tuple[str, ...]:
+    error, value = rung["max_rel_error"], rung["value"]
     return (
-        rung.label,
-        value_text(rung.value, answer.goal),
-        str(rung.gain or ""),
-        str(rung.total or ""),
-        error,
+        rung["change"],
+        text.rate_text(value) if rung["figure"] == "inputs_per_s" else text.latency(value),
+        _gain_text(rung, "gain"),
+        _gain_text(rung, "total"),
+        text.NOT_MEASURED if error is None else text.share(error),
     )
+
+
+def _gain_text(rung: Mapping[str, Any], name: str) -> str:
+    if rung[name] is None:
+        return ""
+    low, high = rung[f"{name}_low"], rung[f"{name}_high"]
+    interval = "" if low is None or high is None else f" ({text.ratio_interval(low, high)})"
+    return f"{text.significant(rung[name])}{interval}"
 
 
 LADDER = Study(

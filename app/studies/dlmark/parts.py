@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from app.capabilities.largest_batch.search import (
-    Search,
-    Try,
-    largest_fit,
-    searches_of,
-    stopped_by,
-    tries_of,
-)
 from app.cases.column import number_of
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import zoo_rows
 from app.formatting import text
+from app.present.answer import answers
 from app.present.document import Block, Column, Heading, Paragraph, Picture, names, table
 from app.present.figure import Axis, Figure, Kind, Mark, Series, Symbol
 from app.present.svg import FILE_LOOK, svg_document
+from app.run_folder.run import Run
 from app.studies.study import NOT_RUN, Found, Study, batch_sizes, case_at, cell, figure, lines_of
 
 Points = tuple[tuple[float, float, str], ...]
@@ -224,34 +219,32 @@ def largest_tables(results: Found) -> Iterator[Block]:
     yield Picture(_LARGEST_PICTURE, "the largest batch of each network, one mark for each family")
     figures = map(Column, ("largest batch", "its memory (MiB)"))
     columns = (*names("model", "runtime"), *figures, *names("what ended it", "tried"))
-    tries = tries_of(results.run)
-    yield table(columns, (_largest_row(results, one, tries) for one in searches_of(results.run)))
+    yield table(columns, (_largest_row(results, row) for row in _search_rows(results.run)))
 
 
-def _largest_row(results: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
-    statuses, model = search.statuses(tries), search.base.model
-    if not statuses:
-        return (model, search.base.runtime, NOT_RUN, "", "", "")
-    fits = largest_fit(statuses)
-    is_over = search.next_case(tries) is None
-    ending = stopped_by(statuses) if is_over else f"not over, {stopped_by(statuses)}"
+def _search_rows(run: Run) -> Iterator[Mapping[str, Any]]:
+    for answer in answers(run):
+        yield from answer.rows()
+
+
+def _largest_row(results: Found, row: Mapping[str, Any]) -> tuple[str, ...]:
+    if not row["tried"]:
+        return (row["model"], row["runtime"], NOT_RUN, "", "", "")
     memory = ""
-    if fits:
-        fit_id = search.case_at(fits).case_id
-        memory = cell(results.one(lambda case: case.case_id == fit_id), MEMORY, mib)
-    batch_list = ", ".join(map(str, statuses))
-    figures = str(fits or text.NOT_MEASURED), memory
-    return (model, search.base.runtime, *figures, ending, batch_list)
+    if row["case_id"]:
+        memory = cell(results.one(lambda case: case.case_id == row["case_id"]), MEMORY, mib)
+    ending = row["stopped_by"] if row["is_over"] else f"not over, {row['stopped_by']}"
+    batch = str(row["largest_batch"] or text.NOT_MEASURED)
+    return (row["model"], row["runtime"], batch, memory, ending, row["tried"])
 
 
 def largest_files(results: Found) -> Mapping[str, bytes]:
     """A point for each network whose search is over, over its published parameters."""
-    tries = tries_of(results.run)
     groups: dict[str, list[tuple[float, float, str]]] = {}
     rows = {row.model: row for row in zoo_rows()}
-    for search in searches_of(results.run):
-        model, fits = search.base.model, largest_fit(search.statuses(tries))
-        if model in rows and fits and search.next_case(tries) is None:
+    for search in _search_rows(results.run):
+        model, fits = search["model"], search["largest_batch"]
+        if model in rows and fits and search["is_over"]:
             parameters = rows[model].parameters
             point_text = f"{model}: batch {fits}, {text.count_tick(parameters)} parameters"
             groups.setdefault(rows[model].family, []).append((parameters, fits, point_text))

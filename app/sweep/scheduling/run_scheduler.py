@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from app.capabilities.registry import complete_plan, follow_up_parts, scheduler_part
 from app.cases.status import Status
 from app.columns.rows import Rows
+from app.plan.capabilities import complete_plan, parts, scheduler_part
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.sweep.scheduling.checks import Checks
@@ -52,7 +52,7 @@ def build_scheduler(
         return rounds, (), rounds
     source: Source = rounds
     follow_ups: list[FollowUp] = []
-    makers: list[Callable[..., Any]] = [*follow_up_parts(), sensitivity_follow_up]
+    makers: list[Callable[..., Any]] = [*parts("follow_up"), sensitivity_follow_up]
     for make in makers:
         follow_up = make(source, RunState(rounds, recorded_run))
         if follow_up is not None:

@@ -33,11 +33,11 @@ from app.machine.installed_runtimes import options_of, runtime
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line, SearchCase
 from app.run_folder.live_status import Live
+from app.stats.option_search.ablation import round_name
 from app.stats.quantiles import needed_samples
 from app.sweep.work.base import EXCLUSIVE_CPU, Needs, News, SettledWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
-from app.tune.ablation import round_name
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel

@@ -11,7 +11,7 @@ import pytest
 from app.plan.expand import expand
 from app.plan.plan_files import load_plan
 from app.runs.reader import read_run
-from app.tune import search
+from app.stats.option_search import search
 from tests.app.headless.batch import FAKE, recorded, rows, run
 from tests.app.headless.faulty_runs import FAST_US, SLOW_US, made, plan_of
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.capabilities.simulated_card import CardEvent, CardRun, card_runs, question
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.scenario import Scenario
 from app.columns.rows import Rows
 from app.history.run_comparison import RunSide, compare_runs, side_of
 from app.notebook import open as open_run
+from app.plot_data.card import CardEvent, CardRun, card_runs, question
 from app.report.comparison_figures import ratio_figures
 from app.report.execution_figures import MAXIMUM_EVENTS, schedule
 from app.report.figures import timed_cases

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from app.capabilities.slo_search.estimate import (
+from app.capabilities.slo_search.search import (
+    Bracket,
+    Rounds,
+    curve_rates,
+    next_rate,
+    round_rate,
+)
+from app.cases.objectives import Target
+from app.cases.scenario import MAXIMUM_RATE_HZ
+from app.stats.capacity import (
     FIRST_LOOK,
     Observation,
     RateRound,
@@ -23,16 +32,7 @@ from app.capabilities.slo_search.estimate import (
     required_requests,
     summarise_round,
 )
-from app.capabilities.slo_search.search import (
-    Bracket,
-    Rounds,
-    curve_rates,
-    knee,
-    next_rate,
-    round_rate,
-)
-from app.cases.objectives import Target
-from app.cases.scenario import MAXIMUM_RATE_HZ
+from app.stats.open_loop import knee
 from tests.simulated.servers import SERVERS, Server, Services, constant, exponential, search
 
 TARGET = Target(99.0, 5000.0)

@@ -16,8 +16,8 @@ from app.formatting.text import time_text
 from app.gui.plots.read.reading import Brush, Line, Place, Reading, Span
 from app.gui.plots.read.readout import rank_text, short_names
 from app.plot_data.series import Part
+from app.stats.option_search.ablation import round_name
 from app.stats.quantiles import Interval
-from app.tune.ablation import round_name
 
 _NEAR_PX = 12.0
 _TICKS = [m * 10.0**-k for k in range(1, 10) for m in range(9, 0, -1)]

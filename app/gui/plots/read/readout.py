@@ -16,7 +16,7 @@ from app.gui.look.overlay import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.read.lit import LitSamples
 from app.gui.plots.read.reading import Brush, Line, Reading
-from app.tune.ablation import round_name
+from app.stats.option_search.ablation import round_name
 
 _MARGIN_PX = 10
 _MOST_LINES = 9

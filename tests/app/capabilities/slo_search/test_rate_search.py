@@ -14,12 +14,11 @@ import pytest
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
+    found_rates,
     rate,
-    read_answers,
     sentence,
     subjects,
 )
-from app.capabilities.slo_search.estimate import FIRST_LOOK
 from app.capabilities.slo_search.present import SVG, rate_answer
 from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
 from app.cases.objectives import MINIMUM_ROUNDS, Target
@@ -29,6 +28,7 @@ from app.plan.settings.sweep import Sweep
 from app.present.document import Command, Points, Table
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
+from app.stats.capacity import FIRST_LOOK
 from tests.app.capabilities.slo_search.searched import (
     ONE,
     TWO,
@@ -234,14 +234,14 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
     circles = [element for element in picture.iter() if element.tag.endswith("circle")]
     assert len(circles) == len(first.points) + len(two.points)
-    answers = read_answers(tmp_path / "run" / ANSWERS)
+    answers = found_rates(tmp_path / "run" / ANSWERS, read_run(tmp_path / "run"))
     assert {*answers} == {point.case.case_id for point in (*first.points, *two.points)}
     stored_answer = answers[first.points[0].case.case_id]
     assert (stored_answer.latency, stored_answer.low_hz) == ("p99", first.bracket.low_hz)
     with closing(RunReader(tmp_path / "run")) as reader:
         state = reader.poll()
     assert state is not None
-    rates = {first.key: first.sought for first in state.series if first.sought is not None}
+    rates = {item.key: item.found["slo"] for item in state.series if item.found}
     assert rates == answers, "the window has them from the file, and reads no samples"
     points, _, table = answer.tables()
     assert isinstance(points, Points) and isinstance(table, Table)
@@ -274,7 +274,7 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
         for name, data in answer.files():
             folder.write(name, data)
     assert not searching.is_over
-    (file_answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
+    (file_answer,) = {*found_rates(tmp_path / "run" / ANSWERS, read_run(tmp_path / "run")).values()}
     assert file_answer.resume == ("resume", str(tmp_path / "run"))
     assert (file_answer.low_hz, file_answer.high_hz) == (
         searching.bracket.low_hz,

@@ -18,14 +18,14 @@ from app.capabilities.tuning.answer import (
     tune_results,
     with_peak,
 )
-from app.capabilities.tuning.files import ANSWERS, LADDER, TUNED, files_of, read_answers
+from app.capabilities.tuning.present import ANSWERS, LADDER, TUNED, files_of, found_steps
 from app.capabilities.tuning.search import tunings
 from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan_files import load_plan
 from app.runs.reader import read_run
-from app.tune.ablation import FINAL
+from app.stats.option_search.ablation import FINAL
 from tests.app.capabilities.tuning.tuned_runs import GRID, found_in, latency_us, new_tune, play
 from tests.app.columns.filled import MODEL
 from tests.app.run_folder.runs import record
@@ -168,7 +168,8 @@ def test_the_files_repeat_the_winner(tmp_path: Path) -> None:
     assert [row["verdict"] for row in rows] == ["", "better"]
     assert float(rows[1]["gain"]) == pytest.approx(2.0, rel=0.02)
     (tmp_path / ANSWERS).write_bytes(files[ANSWERS])
-    assert read_answers(tmp_path / ANSWERS) == tuple(answer for _, answer in results.searches)
+    answers = [answer for _, answer in results.searches]
+    assert [*found_steps(tmp_path / ANSWERS, run).values()] == answers
     assert json.loads(files[ANSWERS])["answers"][0]["shown"] is True
 
 

@@ -11,13 +11,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
+from app.capabilities.largest_batch.present import LargestBatchView
 from app.gui.look.theme import LIGHT
 from app.gui.panels.case_tree import CaseTree
+from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.distributions import PercentileView
 from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.ranking import RankingView
-from app.gui.plots.searches import LargestBatchView
 from app.gui.plots.style import series_styles
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series
@@ -118,7 +119,7 @@ def test_a_case_keeps_its_colour_whatever_a_view_lists_and_in_which_order(qtbot:
     panel.set_cases(cases)
     swatches = {line.key: line.style.color for line in panel.rows.lines}
     for chosen in (cases, cases[1:]):
-        ranking, trends, largest = RankingView(), TrendsView(), LargestBatchView()
+        ranking, trends, largest = RankingView(), TrendsView(), CapabilityView(LargestBatchView())
         for view in (ranking, trends, largest):
             view.arrange(panel.arrangement)
             on_screen(qtbot, view, chosen)

@@ -107,7 +107,7 @@ def test_a_view_draws_is_read_by_keys_and_exports_on_light_what_it_shows(
 def test_a_view_without_data_says_so_and_its_controls_have_names_hints_and_the_focus(
     qtbot: QtBot, spec: ViewSpec
 ) -> None:
-    view = spec.kind()
+    view = spec.make()
     qtbot.addWidget(view)
     for control in view.findChildren(QWidget):
         is_control = isinstance(control, QAbstractButton | QComboBox | QLineEdit)

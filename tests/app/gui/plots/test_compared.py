@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.capabilities.largest_batch.present import LargestBatchView
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.objectives import BAND
 from app.comparison.ranking import fastest
 from app.formatting.text import latency
 from app.gui.look.theme import LIGHT, verdict_color
+from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.matrix import tile_color
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.ranking import RankingView
-from app.gui.plots.searches import LargestBatchView
 from app.gui.plots.summary import CardLayer, SummaryView
 from app.history.trends import differences
 from app.plot_data.series import Series
@@ -136,7 +137,7 @@ def test_a_card_of_the_summary_names_the_fastest_and_how_sure_that_is(
 def test_searches_and_matrices_say_what_stopped_a_case_and_how_far_it_is_from_the_best(
     qtbot: QtBot,
 ) -> None:
-    view = on_screen(qtbot, LargestBatchView(), finished())
+    view = on_screen(qtbot, CapabilityView(LargestBatchView()), finished())
     largest_batches = {(row[0], row[1]): row[2:] for row in view.table()[1]}
     assert largest_batches["vgg16", "ort-cuda"] == [4, "4, out of memory at 8"]
     assert largest_batches["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]

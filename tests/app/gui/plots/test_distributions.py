@@ -149,7 +149,7 @@ def _drawn_texts(view: PlotView) -> Iterator[tuple[str, str]]:
 def test_every_figure_that_a_view_shows_under_a_name_is_the_rows(
     qtbot: QtBot, spec: object
 ) -> None:
-    view = next(case_series for case_series in VIEWS if case_series is spec).kind()
+    view = next(case_series for case_series in VIEWS if case_series is spec).make()
     cases = CASES[:1] if isinstance(view, HistogramView) else CASES
     on_screen(qtbot, view, cases)
     by_key = {case_series.key: case_series for case_series in cases}

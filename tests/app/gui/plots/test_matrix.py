@@ -12,10 +12,10 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.capabilities.tuning.files import files_of
+from app.capabilities.tuning.present import StepsView, files_of
 from app.gui.look.overlay import plot_font
+from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.matrix import ChecksView, MatrixView, TileLayer
-from app.gui.plots.searches import LadderView
 from app.plot_data.series import Series
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
@@ -107,7 +107,7 @@ def test_a_place_says_how_its_case_ended(qtbot: QtBot) -> None:
 
 
 def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, LadderView(), tuned())
+    view = on_screen(qtbot, CapabilityView(StepsView()), tuned())
     (layer,) = figures_of(view)
     assert [bar.x for bar in layer.figure.marks] == [130.0, 260.0, 262.0]
     first, better, doubtful_step = (bar.label for bar in layer.figure.marks)
@@ -123,10 +123,10 @@ def test_a_followed_run_has_its_ladder_once_it_is_told(tmp_path: Path) -> None:
         with closing(RunReader(folder.path)) as reader:
             state = reader.poll()
             assert state is not None
-            assert all(case_series.ladder is None for case_series in state.series)
+            assert not any(case_series.found for case_series in state.series)
             for name, data in files_of(read_run(folder.path), found_in(folder)):
                 folder.write(name, data)
             state = reader.poll()
         assert state is not None
-        (ladder,) = [case_series.ladder for case_series in state.series if case_series.ladder]
+        (ladder,) = [case_series.found["tune"] for case_series in state.series if case_series.found]
         assert ladder == found_in(folder).searches[0][1]

@@ -118,7 +118,9 @@ def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -
     sentence = "ort-cpu holds 38,000/s at p99 <= 2.00 ms (limit: 38,000/s to 42,000/s)"
     rate_answer = RateAnswer("p99", 2000.0, sentence, 38_000.0, 42_000.0)
     view = on_screen(
-        qtbot, TrendsView(), [replace(case_series, sought=rate_answer) for case_series in loaded()]
+        qtbot,
+        TrendsView(),
+        [replace(item, found={"slo": rate_answer}) for item in loaded()],
     )
     assert view.over_choice.value == "offered_rate_hz"
     assert sentence in view.heading._note
@@ -133,7 +135,7 @@ def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -
 
     assert "holds 38.0k/s" in marks() and any(mark.startswith("knee") for mark in marks())
     view.set_series(
-        [replace(case_series, sought=RateAnswer("p99", 2000.0)) for case_series in loaded()]
+        [replace(case_series, found={"slo": RateAnswer("p99", 2000.0)}) for case_series in loaded()]
     )
     view.refresh()
     assert not any("holds" in mark for mark in marks()), "it goes on"

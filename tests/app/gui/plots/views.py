@@ -14,10 +14,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.capabilities.simulated_card import CardRun
+from app.capabilities.largest_batch.present import LargestBatchView
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
+from app.capabilities.tuning.present import StepsView
 from app.cases.case import Case
 from app.gui.plots.base import PlotView
+from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.figure_view import FigureLayer
@@ -25,12 +27,12 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime, ScheduleView
 from app.gui.plots.ranking import AccuracyView, RankingView
-from app.gui.plots.searches import LadderView, LargestBatchView
 from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
 from app.history.run_comparison import RunSide
 from app.history.trends import read_history
+from app.plot_data.card import CardRun
 from app.plot_data.series import ReferenceLine, Series, Standing
 from exporters.codec import from_json
 from runtimes.execution import Clock
@@ -115,7 +117,7 @@ def tuned() -> list[Series]:
         Rung("streams=2", "c", 262.0, Gain(1.01, 0.9, 1.1, "undecided"), None, 1e-7, None),
     )
     answer = TuneAnswer("vgg16", "throughput", rungs, ("vgg16: twice the throughput",), True, True)
-    return [replace(series("ort-cpu", "vgg16", count=60), ladder=answer)]
+    return [replace(series("ort-cpu", "vgg16", count=60), found={"tune": answer})]
 
 
 def _with_figures(case_series: Series, batch: int) -> Series:
@@ -186,8 +188,8 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "ranking": lambda _: _set(RankingView(), finished()),
     "trends": lambda _: _set(TrendsView(), finished()),
     "loads": lambda _: _set(TrendsView(), loaded()),
-    "ladder": lambda _: _set(LadderView(), tuned()),
-    "largest": lambda _: _set(LargestBatchView(), finished()),
+    "ladder": lambda _: _set(CapabilityView(StepsView()), tuned()),
+    "largest": lambda _: _set(CapabilityView(LargestBatchView()), finished()),
     "accuracy": lambda _: _set(AccuracyView(), finished()),
     "matrix": lambda _: _set(MatrixView(), finished()),
     "checks": lambda _: _set(ChecksView(), checks()),

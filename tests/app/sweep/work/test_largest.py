@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.capabilities.largest_batch.rounds import LargestBatch
 from app.capabilities.largest_batch.search import Try
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.plan.plan import EMPTY
 from app.sweep.engine import Engine
-from app.sweep.scheduling.batch_search import LargestBatch
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.export import ExportWork
 from exporters.messages import ExportReply

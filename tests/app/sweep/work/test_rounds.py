@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from app.capabilities.slo_search.rounds import HighestRate
 from app.capabilities.slo_search.search import rate_searches
 from app.cases.case import Case
 from app.cases.round import Limits, RoundResult
@@ -28,7 +29,6 @@ from app.runs.reader import read_run
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_jobs
-from app.sweep.scheduling.rate_search import HighestRate
 from app.sweep.scheduling.round_jobs import Schedule, batches, round_work, shapes_of
 from app.sweep.work.export import ExportWork
 from app.sweep.work.local_executor import ThisMachine

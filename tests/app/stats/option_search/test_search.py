@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.tune.ablation import AGAIN, FINAL, round_name
-from app.tune.search import Effects, Observation, effects_of
-from app.tune.space import Choice, candidate_values, threads_of
+from app.stats.option_search.ablation import AGAIN, FINAL, round_name
+from app.stats.option_search.search import Effects, Observation, effects_of
+from app.stats.option_search.space import Choice, candidate_values, threads_of
 from runtimes.options import SESSIONS, Option, OptionValue
 from runtimes.session.host import CALL
-from tests.app.tune.objectives import (
+from tests.app.stats.option_search.objectives import (
     Simulated,
     entangled,
     flat,
@@ -28,7 +28,7 @@ from tests.app.tune.objectives import (
     small_effects,
     space_of,
 )
-from tests.app.tune.random_search import every_case, random_search
+from tests.app.stats.option_search.random_search import every_case, random_search
 
 SEEDS = range(1000, 1020)
 

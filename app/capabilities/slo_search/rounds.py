@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.capabilities.slo_search.estimate import FIRST_LOOK, cluster, required_requests
 from app.capabilities.slo_search.search import RateSearch, SearchState, rate_searches
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.run_folder.run import Run, final_rounds
+from app.stats.capacity import FIRST_LOOK, cluster, required_requests
 from app.sweep.scheduling.round_jobs import (
     ARRIVALS,
     Schedule,

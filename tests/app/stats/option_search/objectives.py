@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from app.cases.case import Case
-from app.tune.ablation import Ladder, final_blocks, ladder, path_to
-from app.tune.search import Search
-from app.tune.space import Space
+from app.stats.option_search.ablation import Ladder, final_blocks, ladder, path_to
+from app.stats.option_search.search import Search
+from app.stats.option_search.space import Space
 
 CORES = 4
 BAND = 0.02

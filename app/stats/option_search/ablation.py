@@ -15,9 +15,9 @@ import numpy as np
 
 from app.cases.case import Case
 from app.stats.intervals import typical
+from app.stats.option_search.search import Block, Figures, cost_pairs
+from app.stats.option_search.space import Choice, Space
 from app.stats.verdict import Verdict, judge_rounds
-from app.tune.search import Block, Figures, cost_pairs
-from app.tune.space import Choice, Space
 
 FINAL, AGAIN = 1_000_000, 2_000_000
 """The first round of the final comparison, and of the winner's second one in each block."""

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from app.cases.case import Case
-from app.tune.space import Space
-from tests.app.tune.objectives import Simulated
+from app.stats.option_search.space import Space
+from tests.app.stats.option_search.objectives import Simulated
 
 
 def every_case(space: Space) -> list[Case]:

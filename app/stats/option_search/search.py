@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from app.cases.case import Case
+from app.stats.option_search.space import Choice, Space
 from app.stats.verdict import RoundPairs, pair_rounds
-from app.tune.space import Choice, Space
 
 Values = tuple[Choice, ...]
 """All that is chosen in a configuration."""

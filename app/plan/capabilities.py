@@ -1,0 +1,103 @@
+"""The registered capabilities: what a setting adds to a run in addition to its cases.
+
+Each is one line here. The rest of the program knows none by name: it asks the registry for its
+parts, whose modules are imported when they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.cases.errors import PlanError
+from app.plan.plan import Plan
+from app.plan.settings.table import PLAN_SETTINGS
+from exporters import install_layout
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Parts of a capability, each `module:name` below `app`, empty where there is no such part.
+
+    `plan_values` completes a plan, `rounds` schedules rounds in place of the grid, `follow_up` jobs
+    after them. `answer` is what a run came to, `tables` are of what it recorded. `found` reads
+    `found_file` of a run folder, while the run goes on too; `view` is a view of the window.
+    """
+
+    plan_values: str = ""
+    rounds: str = ""
+    follow_up: str = ""
+    answer: str = ""
+    tables: str = ""
+    found_file: str = ""
+    found: str = ""
+    view: str = ""
+
+
+CAPABILITIES = {
+    "slo": Capability(
+        rounds="capabilities.slo_search.rounds:HighestRate",
+        answer="capabilities.slo_search.present:rate_answer",
+        found_file="rates.json",
+        found="capabilities.slo_search.answer:found_rates",
+    ),
+    "tune": Capability(
+        rounds="capabilities.tuning.rounds:Tuner",
+        answer="capabilities.tuning.present:tune_answer",
+        found_file="tune.json",
+        found="capabilities.tuning.present:found_steps",
+        view="capabilities.tuning.present:StepsView",
+    ),
+    "largest_batch": Capability(
+        plan_values="capabilities.largest_batch.search:with_memory_limit",
+        rounds="capabilities.largest_batch.rounds:scheduler_of",
+        answer="capabilities.largest_batch.present:batch_answer",
+        view="capabilities.largest_batch.present:LargestBatchView",
+    ),
+    "cold_start": Capability(
+        follow_up="sweep.scheduling.follow_up:cold_start_follow_up",
+        tables="console.scenario_tables:cold_tables",
+    ),
+    "profile_ops": Capability(
+        follow_up="sweep.scheduling.follow_up:operator_follow_up",
+        tables="console.operators:operator_tables",
+    ),
+    "accuracy": Capability(follow_up="sweep.scheduling.follow_up:accuracy_follow_up"),
+}
+"""By the setting of a plan that asks for each, in the order in which follow-up jobs run."""
+
+
+def complete_plan(plan: Plan) -> Plan:
+    """The plan with the values that its capabilities add; PlanError for one that is not here."""
+    for setting in PLAN_SETTINGS:
+        is_here = not setting.is_capability or setting.key in CAPABILITIES
+        if not is_here and getattr(plan, setting.key):
+            raise PlanError(
+                f"{setting.flag}: this installation can't do that (no capability {setting.key!r})",
+                "remove it, or install a version that has it",
+                setting.flag,
+            )
+    for complete in parts("plan_values"):
+        plan = complete(plan)
+    return plan
+
+
+def scheduler_part(plan: Plan) -> Callable[..., Any] | None:
+    """Makes the scheduler of the plan's rounds; None where its grid is measured."""
+    for key, target in named_parts("rounds"):
+        if getattr(plan, key):
+            part: Callable[..., Any] = install_layout.load(f"app.{target}")
+            return part
+    return None
+
+
+def parts(name: str) -> list[Any]:
+    """The parts of this name, of every capability that has one."""
+    return [install_layout.load(f"app.{target}") for _, target in named_parts(name)]
+
+
+def named_parts(name: str) -> list[tuple[str, str]]:
+    """The settings of the capabilities with a part of this name, and `module:name` of it."""
+    targets = ((key, getattr(entry, name)) for key, entry in CAPABILITIES.items())
+    return [(key, target) for key, target in targets if target]
