@@ -2,10 +2,13 @@
 
 A mutant is a source file with one comparison, operator, constant, condition or statement changed
 (`sites.py`). So many are drawn by seed in equal shares from statistics, comparison, the run folder
-and cases, of lines that some fast test runs, and the tests that run the line are tried. Exit code 1
-if fewer than the asked share are found. `--changed COMMITS` draws from the lines that the last
-commits changed, and tries the tests of their own folders alone. What survives is
-listed.
+and cases, of lines that some fast test runs, and tests that run the line are tried until one fails:
+those of the package's own folder first, the quickest before the others. What survives is listed,
+with the reason if `survivors.toml` has one. Exit code 1 if fewer than the asked share are found.
+
+`--changed COMMITS` draws 20 from the lines that the last commits changed, and tries the tests of
+the changed packages' folders. Exit code 1 if more than a seventh of them, and more than one,
+survive without a reason: 3 of 20 may.
 """
 
 from __future__ import annotations
@@ -22,24 +25,32 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from tests.checkout import ROOT
-from tests.mutation.covering import Lines, covering_tests
-from tests.mutation.sites import Mutant, mutants_of
-from tests.mutation.trial import FOUND, outcomes, root_path, seconds
+from tests.mutation.covering import Covering, covering_tests
+from tests.mutation.reasons import reason_of, stale_reasons
+from tests.mutation.sites import Mutant, mutants_of, root_path
+from tests.mutation.trial import FOUND, Outcome, outcomes
 
 PACKAGES = ("app/stats", "app/comparison", "app/run_folder", "app/cases")
-MOST_TESTS = 40
-"""Of a line that more tests run, those that run the fewest lines beside it."""
+COUNT, COUNT_CHANGED = 400, 20
+LEAST_SHARE = 0.85
+TESTS_S = 20.0
+"""The tests that a mutant may survive took no longer together while they were traced."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("--count", type=int, default=400, metavar="N")
+    parser.add_argument("--count", type=int, metavar="N", help="(400, or 20 with --changed)")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
-    parser.add_argument("--share", type=float, default=0.85, metavar="X", help="found at least")
+    parser.add_argument(
+        "--share", type=float, default=LEAST_SHARE, metavar="X", help="found at least"
+    )
     parser.add_argument(
         "--changed", type=int, metavar="COMMITS", help="only lines of the last ones"
     )
     flags = parser.parse_args(arguments)
+    if stale := stale_reasons():
+        print("\n".join(f"survivors.toml: no such mutant any more: {known}" for known in stale))
+        return 2
     start_s = time.monotonic()
     changed = None if flags.changed is None else changed_lines(flags.changed)
     if changed is not None and not changed:
@@ -47,20 +58,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     packages = [p for p in PACKAGES if changed is None or any(f.startswith(p) for f in changed)]
     folders = ["tests"] if changed is None else [f"tests/{package}" for package in packages]
-    lines = covering_tests(packages, folders)
-    print(f"tests of {len(lines)} files after {seconds(start_s)}", flush=True)
-    chosen = drawn(lines, packages, flags.count, flags.seed, changed)
+    covering = covering_tests(PACKAGES, folders)
+    print(f"tests of {len(covering.lines)} files after {seconds(start_s)}", flush=True)
+    count = flags.count or (COUNT if changed is None else COUNT_CHANGED)
+    chosen = drawn(covering, packages, count, flags.seed, changed)
+    work = [
+        (mutant, covering.tests(root_path(mutant.file), mutant.line, TESTS_S)) for mutant in chosen
+    ]
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = scratch
-        work = [
-            (mutant, lines[root_path(mutant.file)][mutant.line][:MOST_TESTS]) for mutant in chosen
-        ]
-        results = dict(outcomes(work))
-    return told(results, flags.share, start_s)
+        results = outcomes(work, told)
+    found, without_reason = summary(results)
+    print(f"in {seconds(start_s)}")
+    if changed is None:
+        return int(found < flags.share * len(results))
+    return int(without_reason > max(1, (1 - flags.share) * len(results)))
 
 
 def drawn(
-    lines: Lines,
+    covering: Covering,
     packages: Sequence[str],
     count: int,
     seed: int,
@@ -74,7 +90,7 @@ def drawn(
             mutant
             for file in sorted(ROOT.joinpath(package).rglob("*.py"))
             for mutant in mutants_of(file)
-            if lines.get(name := root_path(file), {}).get(mutant.line)
+            if covering.lines.get(name := root_path(file), {}).get(mutant.line)
             and (changed is None or mutant.line in changed.get(name, ()))
         ]
         share = (count - len(chosen)) // (len(packages) - number)
@@ -83,10 +99,9 @@ def drawn(
 
 
 def changed_lines(commits: int) -> dict[str, set[int]]:
-    """The lines of these packages, as they stand, that the last commits wrote; none where there is
-    no history."""
+    """The lines of these packages, as they stand, that the last commits wrote."""
     command = ["git", "diff", "--unified=0", f"HEAD~{commits}", "--", *PACKAGES]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     lines: dict[str, set[int]] = defaultdict(set)
     name = ""
     for line in found.stdout.splitlines():
@@ -98,21 +113,37 @@ def changed_lines(commits: int) -> dict[str, set[int]]:
     return {name: numbers for name, numbers in lines.items() if numbers}
 
 
-def told(results: Mapping[Mutant, str], share: float, start_s: float) -> int:
-    """Print what was found; the exit code."""
-    packages, found = Counter[str](), Counter[str]()
+def told(mutant: Mutant, outcome: Outcome) -> None:
+    """Print what wasn't found."""
+    if outcome.name != FOUND:
+        place = f"{root_path(mutant.file)}:{mutant.line}"
+        reason = reason_of(mutant)
+        print(f"{outcome.name}: {place} {mutant.before} -> {mutant.after}")
+        print(f"    {mutant.text}")
+        if reason:
+            print(f"    {reason}")
+
+
+def summary(results: Mapping[Mutant, Outcome]) -> tuple[int, int]:
+    """Print the counts; how many were found, and how many survived without a reason."""
+    counts, found = Counter[str](), Counter[str]()
+    reasons = 0
     for mutant, outcome in results.items():
         package = "/".join(root_path(mutant.file).split("/")[:2])
-        packages[package] += 1
-        found[package] += outcome == FOUND
-        if outcome != FOUND:
-            change = f"{mutant.before} -> {mutant.after}"
-            print(f"{outcome}: {root_path(mutant.file)}:{mutant.line} {change}")
-    for package, count in packages.items():
+        counts[package] += 1
+        found[package] += outcome.name == FOUND
+        reasons += outcome.name != FOUND and bool(reason_of(mutant))
+    for package, count in counts.items():
         print(f"{package}: {found[package]} of {count} found")
-    total = found.total() / max(len(results), 1)
-    print(f"{found.total()} of {len(results)} found ({total:.0%}) in {seconds(start_s)}")
-    return int(total < share)
+    survivors = len(results) - found.total()
+    share = found.total() / max(len(results), 1)
+    print(f"{found.total()} of {len(results)} found ({share:.1%}), ", end="")
+    print(f"{survivors} not, {reasons} of them with a reason")
+    return found.total(), survivors - reasons
+
+
+def seconds(start_s: float) -> str:
+    return f"{time.monotonic() - start_s:.0f} s"
 
 
 if __name__ == "__main__":

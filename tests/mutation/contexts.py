@@ -1,23 +1,33 @@
-"""A pytest plugin: coverage's contexts are the tests, each of its parameters by itself, and those
-that fail are noted: they would find every mutant."""
+"""A pytest plugin: coverage's contexts are the tests, each of its parameters by itself. How long
+each test took is noted, and which failed: they would find every mutant."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
 import coverage
 import pytest
 
-FAILED = "GRAPHLAP_FAILED_TESTS"
-"""The variable with the file that gets the names of tests that fail."""
+NOTES = "GRAPHLAP_TRACED_TESTS"
+"""The variable with the file that gets what is noted: an object with `durations_s` by test and the
+list `failed`."""
+_durations_s = Counter[str]()
+_failed: list[str] = []
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _durations_s[report.nodeid] += report.duration  # type: ignore[assignment]
     if report.failed:
-        with Path(os.environ[FAILED]).open("a", encoding="utf-8") as file:
-            file.write(f"{report.nodeid}\n")
+        _failed.append(report.nodeid)
+
+
+def pytest_sessionfinish() -> None:
+    notes = {"durations_s": _durations_s, "failed": _failed}
+    Path(os.environ[NOTES]).write_text(json.dumps(notes), "utf-8")
 
 
 @pytest.hookimpl(wrapper=True)
