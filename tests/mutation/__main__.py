@@ -7,8 +7,8 @@ those of the package's own folder first, the quickest before the others. What su
 with the reason if `survivors.toml` has one. Exit code 1 if fewer than the asked share are found.
 
 `--changed COMMITS` draws 20 from the lines that the last commits changed, and tries the tests of
-the changed packages' folders. Exit code 1 if more than a seventh of them, and more than one,
-survive without a reason: 3 of 20 may.
+the changed packages' folders. Exit code 1 if more than 15 % of them survive without a reason, which
+is 3 of 20, and more than one.
 """
 
 from __future__ import annotations
