@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +95,7 @@ class _Running:
     """The pipe that gets the name of the test that failed."""
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class _Trials:
     """A pytest plugin that tries mutants instead of running what was collected."""
 
@@ -165,8 +166,10 @@ class _Trials:
             resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
             if items and (mutant is None or exchange(mutant, functions)):
                 name, by = (FOUND, self._failed) if self._fails(items) else (SURVIVED, "")
-        except BaseException as error:
-            name, by = FOUND, type(error).__name__  # such as an exit, which pytest lets through
+        except (KeyboardInterrupt, SystemExit, pytest.exit.Exception) as error:
+            name, by = FOUND, type(error).__name__  # pytest lets them through
+        except BaseException:
+            by = traceback.format_exc()
         finally:
             with contextlib.suppress(BaseException):
                 os.write(writing, by.encode())
@@ -233,7 +236,8 @@ def _functions(files: Collection[str]) -> list[FunctionType]:
     found = [
         function
         for function in gc.get_objects()
-        if isinstance(function, FunctionType) and function.__code__.co_filename in files
+        if type(function) is FunctionType  # `isinstance` would ask proxies of other packages
+        and function.__code__.co_filename in files
     ]
     gc.freeze()
     return found
