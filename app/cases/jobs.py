@@ -73,7 +73,8 @@ def subject_of(case: Case, model: ExportedModel) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyJob:
-    """One subject on one set of labelled data; `data` is as `app.workers.accuracy` takes it.
+    """One subject on one set of labelled data; `data` is a folder, archive or
+    table of them.
 
     `cache_dir` is where engines are kept."""
 

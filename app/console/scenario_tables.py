@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.column import Row, Value, number_of
+from app.cases.column import Row, number_of
 from app.cases.dimensions import matching_key
-from app.cases.jobs import PHASES, cold_start_subject_of
 from app.columns.load import set_runs, shape_runs
 from app.comparison import measured_case
 from app.formatting import text
@@ -32,7 +31,7 @@ from app.present.document import (
 from app.present.figure import Axis, Figure, Mark, Series
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS
-from app.stats.quantiles import needed_samples, supported_quantile
+from app.stats.quantiles import supported_quantile
 from exporters.model_names import is_null
 
 _LATENCIES = {
@@ -222,73 +221,6 @@ def _clocks(row: Row) -> Cell:
     if first is None or last is None:
         return Cell(text.NOT_MEASURED)
     return Cell(f"{first:.0f} to {last:.0f}", unit="MHz", low=first, high=last)
-
-
-def cold_tables(run: Run, rows: Sequence[Row], _width: int) -> Iterator[Block]:
-    """One table of all that was started, the medians by phase; then what gave no answer."""
-    subjects: dict[str, Case] = {}
-    for case in run.cases:
-        if run.cold_starts_of(case):
-            subjects.setdefault(cold_start_subject_of(case).case_id, case)
-    if not subjects:
-        return
-    by_id = {str(row["case_id"]): row for row in rows}
-    case_labels = labels(list(subjects.values()))
-    cold_rows = [by_id[case.case_id] for case in subjects.values()]
-    visible_rows = [row for row in cold_rows if row["cold_processes"]]
-    if visible_rows:
-        yield Heading("cold start, medians over fresh processes", 3)
-        yield table(
-            (
-                *names("case"),
-                *(Column(heading, priority=_PRIORITIES.get(heading, 0)) for heading in _CELLS),
-            ),
-            [
-                (case_labels[str(row["case_id"])], *(cell(row) for cell in _CELLS.values()))
-                for row in visible_rows
-            ],
-            caption=_caption(cold_rows),
-        )
-    reasons = ((row["case_id"], row["cold_missing_reason"]) for row in cold_rows)
-    for sentence in CaseSet(run.cases).by_reason(reasons):
-        yield Paragraph(f"no cold start of {sentence}")
-
-
-def _caption(rows: Sequence[Row]) -> str:
-    counts = sorted({int(row["cold_processes"]) for row in rows if row["cold_processes"]})
-    if not counts:
-        return ""
-    fewest = f"{counts[0]} to " if counts[0] < counts[-1] else ""
-    caches = dict.fromkeys(str(row["cold_page_cache"]) for row in rows if row["cold_page_cache"])
-    most = text.counted(counts[-1], "process")
-    caption = f"{fewest}{most} each; page cache {', '.join(caches)}"
-    if counts[0] < (minimum := needed_samples(0.5)):
-        caption += f"; an interval takes {minimum} processes"
-    return caption
-
-
-def _interval(row: Row) -> Cell:
-    low, high = (_as_us(row[f"cold_total_p50_ci_{end}_ms"]) for end in ("low", "high"))
-    return latency_interval_cell(low, high)
-
-
-def _time(phase: str, figure: str = "p50") -> Callable[[Row], Cell]:
-    return lambda row: latency_cell(_as_us(row[f"cold_{phase}_{figure}_ms"]))
-
-
-def _as_us(value: Value) -> float | None:
-    milliseconds = number_of(value)
-    return None if milliseconds is None else milliseconds * 1e3
-
-
-_CELLS: dict[str, Callable[[Row], Cell]] = {
-    "first answer": _time("total"),
-    "95 % interval": _interval,
-    "longest": _time("total", "max"),
-    **{phase.replace("first_inference", "first run"): _time(phase) for phase in PHASES},
-}
-_PRIORITIES = {"longest": 2, "95 % interval": 1}
-"""What a narrow terminal loses: never a part of the first answer."""
 
 
 _CAPTION = "compute is the model's median minus its null twin's, from pairs of rounds"

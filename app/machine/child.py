@@ -35,12 +35,8 @@ MODULES: Mapping[str, str] = {
     "export": "exporters.worker",
     "round": "app.workers.measure",
     "check": "app.workers.checking",
-    "accuracy": "app.workers.accuracy",
-    "cold_start": "app.workers.cold",
-    "operators": "app.workers.operators",
-    "sensitivity": "app.workers.sensitivity",
 }
-"""What each kind of worker runs."""
+"""What each kind of worker runs, but for those of capabilities."""
 
 
 _ONCE = "once"

@@ -56,14 +56,17 @@ CAPABILITIES = {
         view="capabilities.largest_batch.present:LargestBatchView",
     ),
     "cold_start": Capability(
-        follow_up="sweep.scheduling.follow_up:cold_start_follow_up",
-        tables="console.scenario_tables:cold_tables",
+        follow_up="capabilities.cold_start.follow_up:cold_start_follow_up",
+        tables="capabilities.cold_start.present:cold_tables",
     ),
     "profile_ops": Capability(
-        follow_up="sweep.scheduling.follow_up:operator_follow_up",
-        tables="console.operators:operator_tables",
+        follow_up="capabilities.operators.follow_up:operator_follow_up",
+        tables="capabilities.operators.present:operator_tables",
     ),
-    "accuracy": Capability(follow_up="sweep.scheduling.follow_up:accuracy_follow_up"),
+    "accuracy": Capability(follow_up="capabilities.accuracy.follow_up:accuracy_follow_up"),
+    "sensitivity": Capability(
+        follow_up="capabilities.sensitivity.follow_up:sensitivity_follow_up",
+    ),
 }
 """By the setting of a plan that asks for each, in the order in which follow-up jobs run."""
 
@@ -72,7 +75,8 @@ def complete_plan(plan: Plan) -> Plan:
     """The plan with the values that its capabilities add; PlanError for one that is not here."""
     for setting in PLAN_SETTINGS:
         is_here = not setting.is_capability or setting.key in CAPABILITIES
-        if not is_here and getattr(plan, setting.key):
+        value = getattr(plan, setting.key)
+        if not is_here and value and value != Plan.model_fields[setting.key].default:
             raise PlanError(
                 f"{setting.flag}: this installation can't do that (no capability {setting.key!r})",
                 "remove it, or install a version that has it",

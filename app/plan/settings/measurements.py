@@ -211,6 +211,7 @@ class Measurements(RunLength, frozen=True):
     sensitivity: Annotated[
         On,
         Setting(
+            is_capability=True,
             flag="--no-sensitivity",
             label="Effect of assumptions",
             help="do not measure what twice an assumed size, length or limit costs",

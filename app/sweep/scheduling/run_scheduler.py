@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 from app.cases.status import Status
 from app.columns.rows import Rows
@@ -24,7 +22,6 @@ from app.sweep.scheduling.round_budget import (
 )
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.round_scheduler import RoundScheduler
-from app.sweep.scheduling.sensitivity import sensitivity_follow_up
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from app.sweep.scheduling.shares import Cluster, SharedSweep
 from app.sweep.work.base import Source
@@ -52,8 +49,7 @@ def build_scheduler(
         return rounds, (), rounds
     source: Source = rounds
     follow_ups: list[FollowUp] = []
-    makers: list[Callable[..., Any]] = [*parts("follow_up"), sensitivity_follow_up]
-    for make in makers:
+    for make in parts("follow_up"):
         follow_up = make(source, RunState(rounds, recorded_run))
         if follow_up is not None:
             follow_up.know(schedule.exported)

@@ -63,10 +63,12 @@ class ThisMachine:
         environment: str = "",
         reused: str = "",
         template: tuple[str, int, str] | None = None,
+        module: str = "",
     ) -> Worker:
         """A worker of this kind, which waits for its job; of the environment of this name, empty
         for ours. One that was given back under the name `reused` will do, and a fork of a
-        template, by the engine and threads of that and the case that it is for."""
+        template, by the engine and threads of that and the case that it is for. `module` is what a
+        capability's worker runs."""
         idle = self._take_idle(reused) if reused else None
         if idle is not None:
             return idle
@@ -77,7 +79,7 @@ class ThisMachine:
             return worker
         if worker is not None:
             worker.close()
-        return self._start_worker(kind, environment)
+        return self._start_worker(kind, environment, module)
 
     def _fork(self, engine: str, threads: int, case_id: str) -> Worker | None:
         """None in the first round of a case, whose memory and start are those of a process of its
@@ -109,9 +111,9 @@ class ThisMachine:
         with on_cores(self._cores or self._usable):
             return Template(*key)
 
-    def _start_worker(self, kind: str, environment: str = "") -> Worker:
+    def _start_worker(self, kind: str, environment: str = "", module: str = "") -> Worker:
         command = self._commands.get(kind) or install_layout.command(
-            MODULES[kind], python=self._environments[environment] if environment else ""
+            module or MODULES[kind], python=self._environments[environment] if environment else ""
         )
         try:
             if not self._cores:

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from app.capabilities.operators.present import operator_tables
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES
@@ -16,7 +17,6 @@ from app.cases.jobs import Operator, OperatorTimes, Peak
 from app.columns.rows import Rows
 from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_blocks
-from app.console.operators import operator_tables
 from app.console.scaling import scaling_tables
 from app.console.scenario_tables import gap_figures, gap_tables
 from app.formatting.text import TOO_NOISY

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import parser
 
+from app.capabilities.sensitivity import follow_up as sensitivity
 from app.run_folder.run import Run
 from app.runs.reader import read_run
-from app.sweep.scheduling import sensitivity
 from tests.app.headless.batch import run
 
 HEAD = '<ir_version: 9, opset_import: ["" : 17]>'

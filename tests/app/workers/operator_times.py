@@ -16,7 +16,7 @@ from exporters.types import ExportedModel
 def operator_times(model: ExportedModel, case: Case, **environment: str) -> OperatorTimes:
     """What the process tells; `environment` is given to it beside this one's own."""
     process = subprocess.run(
-        [sys.executable, "-m", "app.workers.operators"],
+        [sys.executable, "-m", "app.capabilities.operators.worker"],
         input=json.dumps(to_json(OperatorJob(case, model))) + "\n",
         env=os.environ | environment,
         capture_output=True,

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.capabilities.accuracy.worker import open_data
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.jobs import AccuracyJob, subject_of
 from app.cases.scenario import Scenario
 from app.plan.models import reject_unusable
-from app.workers.accuracy import open_data
 from exporters.codec import to_json
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, TensorSpec
@@ -39,7 +39,7 @@ def measured(model: ExportedModel, data: Path | str, runtime: str = "ort-cpu") -
     case = Case(model.name, runtime, axes=dict.fromkeys(model.axes, 1))
     job = AccuracyJob(subject_of(case, model), model, str(data))
     run = subprocess.run(
-        [sys.executable, "-m", "app.workers.accuracy"],
+        [sys.executable, "-m", "app.capabilities.accuracy.worker"],
         input=json.dumps(to_json(job)) + "\n",
         capture_output=True,
         text=True,

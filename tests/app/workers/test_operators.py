@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.capabilities.operators import worker as operators
+from app.capabilities.operators.worker import source_nodes
 from app.cases.case import Case
 from app.cases.jobs import OperatorJob, settings_of
-from app.workers import operators
-from app.workers.operators import source_nodes
 from exporters.codec import to_json
 from exporters.messages import GraphNode, NodeGraph
 from exporters.types import ExportedModel

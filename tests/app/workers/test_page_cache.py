@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.workers.cold import drop, mapped_files
+from app.capabilities.cold_start.worker import drop, mapped_files
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="Linux alone tells what is in its page cache"

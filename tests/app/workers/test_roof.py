@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.capabilities.operators.worker import operators
 from app.cases.jobs import Peak
 from app.contract.graphs import constant, node, weights
-from app.workers.operators import operators
 from app.workers.peak import HostPeaks, peaks_of_host
 from exporters.codec import to_json
 from exporters.messages import NodeGraph

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from app.capabilities.accuracy.follow_up import AccuracyFollowUp, AccuracyWork
 from app.cases.case import Case
 from app.cases.jobs import AccuracyResult, subject_of
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.plan.models import data_for
 from app.run_folder.run import Run
-from app.sweep.scheduling.follow_up import AccuracyFollowUp, RunState
+from app.sweep.scheduling.follow_up import RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
-from app.sweep.work.follow_ups import AccuracyWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.capabilities.accuracy.follow_up import AccuracyWork
+from app.capabilities.cold_start.follow_up import ColdStartFollowUp, ColdStartWork
+from app.capabilities.operators.follow_up import OperatorWork
 from app.cases.jobs import (
     SCOUT,
     AccuracyJob,
@@ -22,13 +25,12 @@ from app.cases.round import RoundResult
 from app.machine.telemetry import Telemetry
 from app.run_folder.run import Run
 from app.sweep.engine import Engine
-from app.sweep.scheduling.follow_up import ColdStartFollowUp, RunState
+from app.sweep.scheduling.follow_up import RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
-from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
 from app.sweep.work.local_executor import ThisMachine
 from exporters.types import ExportedModel
 from tests.app.run_folder.runs import PLAN, manifest_of

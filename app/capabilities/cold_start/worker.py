@@ -1,4 +1,4 @@
-"""The cold start process: `python -m app.workers.cold`, one case, evicted files, one run."""
+"""The process of a cold start: one case, evicted files, one run."""
 
 from __future__ import annotations
 

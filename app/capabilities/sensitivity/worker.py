@@ -1,4 +1,4 @@
-"""The process that doubles assumed values: `python -m app.workers.sensitivity`, one case."""
+"""The process that doubles assumed values of one case."""
 
 from __future__ import annotations
 

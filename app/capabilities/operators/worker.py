@@ -1,4 +1,4 @@
-"""The operator time process: `python -m app.workers.operators`, one case, with its roofline."""
+"""The process that measures operator times: one case, with its roofline."""
 
 from __future__ import annotations
 

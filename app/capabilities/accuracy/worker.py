@@ -1,4 +1,4 @@
-"""The accuracy process: `python -m app.workers.accuracy`, top-1 over labelled images."""
+"""The process that measures an accuracy: top-1 over labelled images."""
 
 from __future__ import annotations
 

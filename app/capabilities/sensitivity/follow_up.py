@@ -10,16 +10,17 @@ from dataclasses import replace
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.jobs import SensitivityJob
+from app.cases.jobs import Sensitivity, SensitivityJob
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION
 from app.cases.status import RAN
+from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
 from app.machine import installed_runtimes
 from app.machine.installed_runtimes import runtime
 from app.run_folder.run import Run
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
 from app.sweep.work.base import Source, Work
-from app.sweep.work.follow_ups import SensitivityWork
+from app.sweep.work.follow_ups import FollowUpWork
 from exporters.inputs import seeded_inputs
 from exporters.types import PACKAGED, ExportedModel, TensorSpec
 from runtimes.registry import parse_spec
@@ -30,6 +31,25 @@ LEAST_S = 1.0
 """A process, an engine and a graph take about so long: for less none is begun."""
 MAXIMUM_VALUES = 4
 _DECISIVE = ("size", "length", "limit")
+
+
+class SensitivityWork(FollowUpWork[Sensitivity]):
+    """`result` has what twice an assumed value comes to."""
+
+    kind = "sensitivity"
+    module = "app.capabilities.sensitivity.worker"
+    result_type = Sensitivity
+    process_name = "the process that doubles assumed values"
+    job: SensitivityJob
+
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        label, result = f"assumed values of {case_label(self.job.case, models)}", self.result
+        if result is None:
+            return f"{label} were not doubled: {self._why_dropped}"
+        return f"{label}: {result.reason or f'{len(result.factors)} doubled'}"
+
+    def _failure(self, reason: str, transient: bool) -> Sensitivity:
+        return Sensitivity(self.case_id, {}, len(self.job.names), reason, transient)
 
 
 class SensitivityFollowUp(FollowUp):
