@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [NAME ...]`: every `bench_NAME.py` here, or those named.
+"""`python -m tests.benchmarks [NAME ...]`: every benchmark, or those named.
 
 `--against REVISION` lets `reading` run the commands of another git revision in turn with ours.
 `--write` also renews the tables that pages have of these benchmarks (`tables.py`).
@@ -9,13 +9,60 @@ from __future__ import annotations
 import io
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from contextlib import redirect_stdout
-from importlib import import_module
-from pathlib import Path
+from functools import partial
 
-from tests.benchmarks import tables
+from tests.benchmarks import (
+    comparisons,
+    costs,
+    coverage,
+    gui,
+    loops,
+    public_shapes,
+    tables,
+    verdicts,
+)
 
-_COMPARED_BENCHMARK = "reading"
+BENCHMARKS: dict[str, Callable[[], None]] = {
+    function.__name__: function
+    for function in (
+        verdicts.aa,
+        comparisons.against,
+        verdicts.apart,
+        coverage.capacity,
+        verdicts.changes,
+        costs.export,
+        costs.fpga,
+        comparisons.gate,
+        gui.gui_acts,
+        gui.gui_pairs,
+        gui.gui_window,
+        coverage.intervals,
+        loops.lanes,
+        loops.loop,
+        verdicts.noticed,
+        loops.open_loop,
+        comparisons.openvino,
+        verdicts.power,
+        public_shapes.public_shapes,
+        coverage.queueing,
+        costs.reading,
+        costs.scale,
+        verdicts.sequential,
+        verdicts.sets,
+        costs.share,
+        comparisons.slices,
+        comparisons.slowdown,
+        coverage.spread,
+        costs.start,
+        coverage.stopping,
+        coverage.stretches,
+        coverage.tuner,
+        comparisons.turns,
+        verdicts.wandering,
+    )
+}
 
 
 def main(arguments: list[str]) -> None:
@@ -25,28 +72,25 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     names: list[str] = options.names
-    if options.against and names != [_COMPARED_BENCHMARK]:
-        sys.exit(f"--against REVISION is of the benchmark {_COMPARED_BENCHMARK} alone: name that")
-    known_names = sorted(
-        p.stem.removeprefix("bench_") for p in Path(__file__).parent.glob("bench_*.py")
-    )
-    unknown_names = [name for name in names if name not in known_names]
+    if options.against and names != ["reading"]:
+        sys.exit("--against REVISION is of the benchmark reading alone: name that")
+    unknown_names = [name for name in names if name not in BENCHMARKS]
     if unknown_names:
-        sys.exit(f"no benchmark {', '.join(unknown_names)}; known are {', '.join(known_names)}")
-    for name in names or known_names:
-        sys.stdout.write(f"\n== {name}\n")
-        sys.stdout.flush()
-        more = (options.against,) if options.against else ()
-        benchmark = import_module(f"tests.benchmarks.bench_{name}").main
+        sys.exit(f"no benchmark {', '.join(unknown_names)}; known are {', '.join(BENCHMARKS)}")
+    for name in names or BENCHMARKS:
+        print(f"\n== {name}\n{BENCHMARKS[name].__doc__}\n", flush=True)
+        benchmark = BENCHMARKS[name]
+        if options.against:
+            benchmark = partial(costs.reading, options.against)
         if not options.write:
-            benchmark(*more)
+            benchmark()
             continue
         output = io.StringIO()
         with redirect_stdout(output):
-            benchmark(*more)
-        sys.stdout.write(output.getvalue())
+            benchmark()
+        print(output.getvalue())
         for path in tables.write(name, output.getvalue()):
-            sys.stdout.write(f"renewed {path.name}\n")
+            print(f"renewed {path.name}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Stretches of one recorded run compared with each other: the same code, minutes apart.
 
-`python -m tests.benchmarks.stretches [RUN ...]` counts, over the three runs that are kept here or
-over run folders that are named: how often a comparison of two stretches calls the same case faster
-or slower, and how often eight rounds contain the figure of the whole run: in a row, as a sweep
-schedules them, and evenly spread over the run.
+`python -m tests.benchmarks stretches` counts, over the three runs that are kept here, how often a
+comparison of two stretches calls the same case faster or slower, and how often eight rounds contain
+the figure of the whole run: in a row, as a sweep schedules them, and evenly spread over the run.
+`python -m tests.benchmarks.stretches RUN ...` does the same over run folders.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -83,16 +84,6 @@ class Recording:
             yield RoundResult(case, number, "ok", interference=interference)
 
 
-@dataclass(slots=True)
-class _Clock:
-    """The clock of a recorded run."""
-
-    now_s: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 @dataclass(frozen=True, slots=True)
 class Wrong:
     """Of so many comparisons of stretches that are the same how many were called otherwise, or
@@ -111,11 +102,6 @@ def read_recording(path: Path = FIRST) -> Recording:
     """The run that is kept as text."""
     with path.open(newline="", encoding="utf-8") as file:
         return _recording_of(list(csv.DictReader(file)))
-
-
-def recording_of_folder(folder: Path) -> Recording:
-    """A run folder's own rounds."""
-    return _recording_of(list(rows_of(folder)))
 
 
 def rows_of(folder: Path) -> Iterator[dict[str, str]]:
@@ -248,10 +234,10 @@ def schedule_choices(
 ) -> Iterator[np.ndarray]:
     """From every pass on: the passes that a sweep with this spread would have measured, each the
     first that begins when it is due."""
-    begun_s, clock = recording.begun_s, _Clock()
+    begun_s = recording.begun_s
     for begin in range(len(begun_s) - rounds + 1):
-        clock.now_s = float(begun_s[begin])
-        spread, choice = Spread(spread_s, rounds, contended_s, clock), [begin]
+        choice = [begin]
+        spread = Spread(spread_s, rounds, contended_s, partial(_begun_last_s, begun_s, choice))
         spread.due_s(0)
         for number in range(1, rounds):
             for result in recording.results(number - 1, choice[-1]):
@@ -260,9 +246,12 @@ def schedule_choices(
             choice.append(max(later, choice[-1] + 1))
             if choice[-1] >= len(begun_s):
                 break
-            clock.now_s = float(begun_s[choice[-1]])
         else:
             yield np.array(choice)
+
+
+def _begun_last_s(begun_s: np.ndarray, choice: Sequence[int]) -> float:
+    return float(begun_s[choice[-1]])
 
 
 def evenly(recording: Recording, rounds: int) -> Iterator[np.ndarray]:
@@ -293,58 +282,18 @@ def choices_of(recording: Recording) -> dict[str, list[np.ndarray]]:
     }
 
 
-def report(recording: Recording) -> Iterator[str]:
-    """Two Markdown tables of one run, in percent, by case."""
-    minutes = (recording.begun_s[-1] - recording.begun_s[0]) / 60.0
-    passes = len(recording.begun_s)
-    yield f"{passes} passes over {len(recording.cases)} cases in {minutes:.0f} minutes"
-    yield ""
-    yield "wrong verdicts of stretches compared with each other, % (undecided: variation unknown)"
-    yield ""
-    yield "| figure, rounds a stretch | before | stated | history |"
-    yield "| --- | --- | --- | --- |"
-    for name in FIGURES[:3]:
-        for rounds in (4, 8, 16):
-            cells = []
-            for source in ("none", "stated", "history"):
-                verdicts = wrong_verdicts(recording, name, source, rounds)
-                all_unknown = verdicts.undecided == verdicts.comparisons
-                cells.append("unknown" if all_unknown else f"{100 * verdicts.share:.1f}")
-            yield f"| {name}, {rounds} | {' | '.join(cells)} |"
-    yield ""
-    yield f"{STRETCH} rounds contain the figure of the whole run, % by case"
-    yield ""
-    choices = choices_of(recording)
-    heads = [
-        f"{name} (marked {100 * marked_share(recording, choice):.0f} %)"
-        for name, choice in choices.items()
-    ]
-    yield f"| figure | {' | '.join(heads)} |"
-    yield "| --- |" + " --- |" * len(choices)
-    for name in FIGURES:
-        cells = [
-            ", ".join(
-                f"{100 * share:.0f}" for share in shares_held(recording, name, choice).values()
-            )
-            for choice in choices.values()
-        ]
-        yield f"| {name} | {' | '.join(cells)} |"
-
-
 def main(arguments: Sequence[str]) -> None:
     """`--keep RUN FILE` writes a run's rounds as the text that is kept here."""
+    from tests.benchmarks.coverage import stretches
+
     if arguments[:1] == ["--keep"]:
         folder, file = map(Path, arguments[1:3])
         with file.open("w", newline="", encoding="utf-8") as out:
-            columns = (*_COLUMNS, *_INTERFERENCE)
-            writer = csv.DictWriter(out, columns, lineterminator="\n")
+            writer = csv.DictWriter(out, (*_COLUMNS, *_INTERFERENCE), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows_of(folder))
         return
-    recordings = (read_recording(path) for path in RECORDINGS)
-    chosen_recordings = [recording_of_folder(Path(name)) for name in arguments] or list(recordings)
-    for recording in chosen_recordings:
-        sys.stdout.write("\n".join(report(recording)) + "\n\n")
+    stretches([_recording_of(list(rows_of(Path(name)))) for name in arguments])
 
 
 if __name__ == "__main__":

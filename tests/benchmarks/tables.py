@@ -1,4 +1,4 @@
-"""Tables of benchmarks in pages: `python -m tests.benchmarks --write NAME ...` renews them.
+"""Tables of benchmarks, printed and in pages: `python -m tests.benchmarks --write NAME ...`.
 
 A page has the table between two comments, the first table of `aa` between
 `<!-- benchmark: aa 1 -->` and `<!-- end of benchmark: aa 1 -->`.
@@ -7,7 +7,8 @@ A page has the table between two comments, the first table of `aa` between
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
 from pathlib import Path
 
 from tests.checkout import ROOT
@@ -16,6 +17,18 @@ PAGES = ROOT / "docs"
 _TABLE_BLOCK = re.compile(
     r"<!-- benchmark: (\w+) (\d+) -->\n(.*?)<!-- end of benchmark: \1 \2 -->\n", re.DOTALL
 )
+
+
+def write_table(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+    """Print a Markdown table, each row as soon as it is known."""
+    rule = ["---"] * len(heads)
+    for row in chain([heads, rule], rows):
+        print(f"| {' | '.join(map(str, row))} |", flush=True)
+
+
+def percent(shares: Iterable[float], digits: int = 0) -> str:
+    """Shares of a cell in percent, without the sign."""
+    return ", ".join(f"{100 * share:.{digits}f}" for share in shares)
 
 
 def tables_in(output: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The window's side of `bench_gui_window`: one mode a process, figures as a JSON line."""
+"""The window's side of `gui.py`: one mode a process, figures as a JSON line."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from PySide6.QtWidgets import QApplication
 from app.cases.round import RECORD
 from app.gui.launch import leave_last_core
 from app.gui.main import shown_window
+from app.run_folder.manifest import MANIFEST
+from tests.benchmarks import gui_acts
 
 if TYPE_CHECKING:
     from app.gui.window import MainWindow
@@ -32,29 +34,45 @@ def main() -> None:
     window = shown_window()
     app.processEvents()
     visible_s = (time.time_ns() - int(os.environ["GRAPHLAP_LAUNCHED_NS"])) / 1e9
-    answer: dict[str, Any] = {"visible_s": visible_s, "busy_s": time.process_time()}
-    if mode == "open":
-        answer |= _open(window, Path(rest[0]), int(rest[1]))
-    elif mode == "cold":
-        answer |= _cold(window, Path(rest[0]))
-    elif mode == "scroll":
-        answer |= _open(window, Path(rest[0])) | _scroll(app, window)
-    elif mode == "switch":
-        answer |= _open(window, Path(rest[0])) | _switch(app, window)
-    elif mode == "redraw":
-        from tests.benchmarks.bench_gui_plots import redraw_ms
-
-        answer["frame_ms"] = redraw_ms(app)
-    elif mode in ("frames", "memory"):
-        window.open_run(Path(rest[0]))
-        _wait_until(lambda: window.feed.state is not None)
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        answer |= _frames(window) if mode == "frames" else _memory(window)
+    answer: dict[str, float] = {"visible_s": visible_s, "busy_s": time.process_time()}
+    match mode:
+        case "open":
+            answer |= _open(window, Path(rest[0]), int(rest[1]))
+        case "cold":
+            answer |= _cold(window, Path(rest[0]))
+        case "scroll":
+            answer |= _open(window, Path(rest[0])) | _scroll(window)
+        case "switch":
+            answer |= _open(window, Path(rest[0])) | _switch(app, window)
+        case "read":
+            answer |= gui_acts.read(app) | gui_acts.redraw(app)
+        case "table":
+            answer |= gui_acts.table(app)
+        case "watch":
+            _watch(window)
+        case "frames" | "memory":
+            window.open_run(Path(rest[0]))
+            _wait_until(lambda: window.feed.state is not None)
+            print("ready", flush=True)
+            answer |= _frames(window) if mode == "frames" else _memory(window)
     window.close()
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    print(json.dumps(answer), flush=True)
     os._exit(0)  # views without a window are left, which Qt takes apart in no order
+
+
+def _watch(window: MainWindow) -> None:
+    """Follow the runs whose folders are written to the standard input, until it ends."""
+    print("ready", flush=True)
+    ready = _end_condition()
+    while True:
+        _wait_until(ready)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        path = Path(line.strip())
+        ready = _end_condition()
+        _wait_until(lambda p=path, r=ready: (p / MANIFEST).is_file() or r())
+        window.open_run(path)
 
 
 def _wait_until(condition: Any, seconds: float = 600.0) -> float:
@@ -133,7 +151,7 @@ def _cold(window: MainWindow, folder: Path) -> dict[str, float]:
     return {**figures, "views_mb": process.memory_info().rss / 1e6}
 
 
-def _scroll(app: QApplication, window: MainWindow) -> dict[str, float]:
+def _scroll(window: MainWindow) -> dict[str, float]:
     window.frame.show_key("matrix")
     _wait_until(lambda: window.table.view.verticalScrollBar().maximum() > 0)
     bar = window.table.view.verticalScrollBar()

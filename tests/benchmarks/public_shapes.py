@@ -3,7 +3,6 @@ that their projects document."""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
+from tests.benchmarks.tables import write_table
 from tests.shapes.net import Arrays
 from tests.shapes.table import SHAPES, Drawn, drawn, session
 
@@ -51,11 +51,10 @@ def _sizes(found: Drawn, documented: Mapping[str, int]) -> str:
     return "; ".join(texts)
 
 
-def main() -> None:
+def public_shapes(most: int = len(SHAPES)) -> None:
     """A Markdown table, and how many are right."""
-    sys.stdout.write(f"| {' | '.join(_HEADS)} |\n|{' --- |' * len(_HEADS)}\n")
-    right = 0
-    for shape in SHAPES:
+    rows = []
+    for shape in SHAPES[:most]:
         with tempfile.TemporaryDirectory() as folder:
             found = drawn(shape, Path(folder))
             ort, given = session(found.path), found.inputs
@@ -63,23 +62,16 @@ def main() -> None:
             other = found.at(shape.sizes)
             real = {**other, **shape.values(other), **shape.documented}
             at_documented = ratio(ort, given, real)
-        is_right = abs(at_equal_sizes - 1) <= TOLERANCE
-        right += is_right
-        verdict = "right" if is_right else "off"
-        if found.asked:
-            verdict += f", asks for {', '.join(found.asked)}"
-        cells = (
+        verdict = "right" if abs(at_equal_sizes - 1) <= TOLERANCE else "off"
+        asked = f", asks for {', '.join(found.asked)}" if found.asked else ""
+        rows.append((
             f"{shape.name}: {shape.source}",
             _sizes(found, shape.sizes),
             ", ".join(found.assumed),
             f"{at_equal_sizes:.2f}",
             f"{at_documented:.2g}",
-            verdict,
-        )
-        sys.stdout.write(f"| {' | '.join(cells)} |\n")
-        sys.stdout.flush()
-    sys.stdout.write(f"\n{right} of {len(SHAPES)} within {TOLERANCE:.0%}\n")
-
-
-if __name__ == "__main__":
-    main()
+            verdict + asked,
+        ))  # fmt: skip
+    write_table(_HEADS, rows)
+    right = sum(row[-1].startswith("right") for row in rows)
+    print(f"\n{right} of {len(rows)} within {TOLERANCE:.0%}")
