@@ -18,11 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from runtimes.cuda import driver
-from runtimes.cuda import driver as identity
 from tests.gpu.checks import GPU_RUNTIMES
-from tests.gpu.page import MACHINE_FILE
-from tests.gpu.parent import Place, RuntimeChecks
-from tests.gpu.record import VERDICTS, Record
+from tests.gpu.processes import Place, RuntimeChecks
+from tests.gpu.results import MACHINE_FILE, VERDICTS, Record
 from tests.gpu.stand_in import CORRECT, STAND_INS
 
 FAILED, NOTHING_RUN = 1, 3
@@ -71,7 +69,7 @@ def machine(stand_in: str) -> dict[str, str]:
         names, (major, minor) = driver.device_names(), driver.version()
     except (OSError, driver.CudaError):
         return facts
-    device = {"device": names[0] if names else "", "uuid": identity.uuid_of(0) if names else ""}
+    device = {"device": names[0] if names else "", "uuid": driver.uuid_of(0) if names else ""}
     return {**facts, **device, "driver_cuda": f"{major}.{minor}"}
 
 

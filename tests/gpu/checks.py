@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.gpu import result_checks, timing_checks, tool_checks
+from tests.gpu import result_checks, timing_checks
 from tests.gpu.subject import Finding, Options, Subject
 
 GPU_RUNTIMES = ("torch-cuda", "ort-cuda", "tensorrt", "ort-tensorrt", "tensorrt-rtx")
@@ -76,14 +76,14 @@ CHECKS = (
     ),
     Check(
         "trtexec",
-        tool_checks.agrees_with_trtexec,
+        timing_checks.agrees_with_trtexec,
         (_DEVICE,),
         runtimes=("tensorrt",),
         limit_s=180.0,
     ),
     Check(
         "onnxruntime_perf_test",
-        tool_checks.agrees_with_perf_test,
+        timing_checks.agrees_with_perf_test,
         (_PAGEABLE,),
         runtimes=("ort-cuda",),
         limit_s=180.0,

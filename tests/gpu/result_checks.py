@@ -8,9 +8,8 @@ from app.workers.loop import LaneThreads
 from runtimes.base import Session
 from runtimes.errors import OutOfMemory, RuntimeFault
 from runtimes.options import Settings
-from tests.gpu.device import NotRun
 from tests.gpu.models import Model
-from tests.gpu.subject import Finding, Options, Subject, largest_difference
+from tests.gpu.subject import Finding, NotRun, Options, Subject, largest_difference
 
 TOLERANCE = 1e-4
 TF32_ERROR = 1e-4

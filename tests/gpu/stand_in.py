@@ -25,8 +25,8 @@ from runtimes.cuda.options import GPU_OPTIONS
 from runtimes.errors import OutOfMemory
 from runtimes.execution import Execution, Spans
 from runtimes.options import SESSIONS, Option, Request, Settings
-from tests.gpu.device import Limits
 from tests.gpu.models import FLOAT_BYTES, Sizes
+from tests.gpu.subject import Limits
 
 STAND_IN_SIZES = Sizes(
     rows=64,

@@ -1,18 +1,173 @@
-"""One runtime on one GPU as the checks use it: sessions, and times of its runs."""
+"""One runtime on one GPU as the checks use it: sessions, times of runs, and what the GPU reads."""
 
 from __future__ import annotations
 
+import os
 import statistics
+import subprocess
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from runtimes.base import Lane, Runtime, Session
+from runtimes.cuda import driver
+from runtimes.cuda.runtime import rates_of
 from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import compile_sessions
-from tests.gpu.device import Device
 from tests.gpu.models import Model, Models
+
+
+class NotRun(Exception):
+    """Why a check could not be made here; it neither passes nor fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What no run can exceed; None where the machine does not say it."""
+
+    fp32_flop_per_s: float | None
+    tf32_flop_per_s: float | None
+    memory_bytes_per_s: float | None
+    link_bytes_per_s: float | None
+    """Through the bus, one way."""
+
+
+class Device(Protocol):
+    """A GPU, or the host stand-in for one."""
+
+    name: str
+
+    def now_ns(self) -> int:
+        """The clock that runs are timed by."""
+
+    def cpu_ns(self) -> int:
+        """The calling thread's time on a core."""
+
+    def synchronize(self) -> None:
+        """Wait for all work of the process on the device, whoever queued it."""
+
+    def limits(self) -> Limits: ...
+
+    def energy_j(self) -> float:
+        """The device's energy counter as the product reads it; NotRun without one."""
+
+    def power_log(self) -> Callable[[], list[float]]:
+        """Begin to note the device's power by another program; the call ends it, in watts."""
+
+    def torch_chain_ns(self, rows: int, width: int, layers: int) -> float:
+        """The chain of products by torch.utils.benchmark; NotRun where torch has no GPU."""
+
+    def close(self) -> None: ...
+
+
+# Bytes per second and lane of each PCIe generation, after its line code.
+_PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
+
+
+class CudaDevice:
+    """The first GPU that the process may use, by the driver alone."""
+
+    def __init__(self) -> None:
+        self.name = driver.device_names()[0]
+        self._uuid = driver.uuid_of(0)
+        self._gpu: driver.Gpu | None = None
+
+    def now_ns(self) -> int:
+        return time.perf_counter_ns()
+
+    def cpu_ns(self) -> int:
+        return time.thread_time_ns()
+
+    def synchronize(self) -> None:
+        # Not made before it is needed: how a context waits is set before an engine makes it.
+        self._gpu = self._gpu or driver.Gpu(0)
+        self._gpu.make_current()
+        driver.library().cuCtxSynchronize()
+
+    def limits(self) -> Limits:
+        rates = rates_of(0)
+        return Limits(
+            rates.fp32_flop_per_s,
+            rates.tf32_flop_per_s,
+            rates.memory_bytes_per_s,
+            self._link_bytes_per_s(),
+        )
+
+    def energy_j(self) -> float:
+        try:
+            import pynvml
+        except ImportError:
+            raise NotRun("nvidia-ml-py is not installed") from None
+        from app.machine.telemetry import Nvml
+
+        try:
+            reading = Nvml(pynvml).read(0, self._uuid, os.getpid())
+        except pynvml.NVMLError as error:
+            raise NotRun(f"NVML does not answer: {error}") from None
+        if reading is None or reading.energy_mj is None:
+            raise NotRun("this GPU has no energy counter")
+        return reading.energy_mj / 1e3
+
+    def power_log(self) -> Callable[[], list[float]]:
+        command = [*self._smi("power.draw.instant"), "-lms", "50"]
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise NotRun(f"nvidia-smi does not start: {error}") from None
+
+        def finish() -> list[float]:
+            process.terminate()
+            lines = process.communicate(timeout=10)[0].split()
+            return [float(line) for line in lines if _is_number(line)]
+
+        return finish
+
+    def torch_chain_ns(self, rows: int, width: int, layers: int) -> float:
+        import torch
+        from torch.utils import benchmark
+
+        if not torch.cuda.is_available():
+            raise NotRun("torch finds no GPU")
+        torch.backends.cuda.matmul.allow_tf32 = False
+        x, w = (torch.randn(n, width, device="cuda") / width**0.5 for n in (rows, width))
+
+        def run() -> None:
+            y = x
+            for _ in range(layers):
+                y = y @ w
+
+        timer = benchmark.Timer("run()", globals={"run": run})
+        with torch.inference_mode():
+            return float(timer.blocked_autorange(min_run_time=2).median) * 1e9
+
+    def close(self) -> None:
+        if self._gpu is not None:
+            self._gpu.close()
+
+    def _smi(self, fields: str) -> list[str]:
+        # CUDA's number of a GPU may be another than nvidia-smi's.
+        id_flag = f"--id=GPU-{self._uuid}"
+        return ["nvidia-smi", id_flag, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+
+    def _link_bytes_per_s(self) -> float | None:
+        command = self._smi("pcie.link.gen.max,pcie.link.width.max")
+        try:
+            process = subprocess.run(
+                command, capture_output=True, text=True, timeout=20, check=True
+            )
+            generation, width = map(int, process.stdout.split(","))
+        except (OSError, subprocess.SubprocessError, ValueError):
+            return None
+        lane = _PCIE_LANE.get(generation)
+        return None if lane is None else lane * width
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
+
 
 Options = Mapping[str, OptionValue]
 

@@ -21,6 +21,7 @@ from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load
 from runtimes import registry
 from runtimes.base import Runtime
 from runtimes.cuda import driver
+from runtimes.cuda import runtime as libraries
 from runtimes.cuda.driver import Gpu
 from runtimes.errors import Unsupported
 from runtimes.options import OptionValue, Settings
@@ -353,3 +354,28 @@ def test_compiled_torch_tells_the_kernels_that_it_made(graphs: Graphs, tmp_path:
     case = Case("dense.onnx", "torch-cuda", axes={"batch": 1}, options={"mode": "compile"})
     times = operator_times(graphs.dense, case, GRAPHLAP_CACHE=str(tmp_path))
     assert any(op.engine_name.startswith("triton_") for op in times.ops), times.reason
+
+
+@pytest.fixture
+def two() -> None:
+    if (count := len(libraries.devices())) < 2:
+        pytest.skip(f"sessions are dealt over two GPUs, and this machine has {count}")
+
+
+def test_each_device_computes_what_its_own_lane_was_fed(
+    two: None, runtime: Runtime, graphs: Graphs
+) -> None:
+    model: ExportedModel = graphs.step
+    settings = Settings(device="0+1", options={"sessions": 4})
+    with compile_sessions(runtime, model, {"batch": 1}, settings) as session:
+        assert len(session.lanes) == 4
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, 50), strict=True):
+            assert np.allclose(results, streamed(x[None])[0], atol=1e-3)
+        memory = session.memory()
+    assert memory.device_peak_bytes is None or memory.device_peak_bytes > 0
+
+
+def test_each_device_says_who_it_is(two: None, runtime: Runtime) -> None:
+    uuids = {runtime.device_uuid(device) for device in runtime.devices_in("0+1")}
+    assert len(uuids) == 2 and "" not in uuids

@@ -13,13 +13,24 @@ import pytest
 
 from tests.checkout import ROOT
 from tests.gpu.checks import CHECKS, Task, tasks
-from tests.gpu.device import NotRun
 from tests.gpu.models import Models
-from tests.gpu.page import BEGIN, EMPTY, END, MACHINE_FILE, PAGE, RESULTS, main, written
-from tests.gpu.parent import MOST_ENDS
-from tests.gpu.record import COLUMNS, FILE_NAME, Line, Record
+from tests.gpu.processes import MOST_ENDS
+from tests.gpu.results import (
+    BEGIN,
+    COLUMNS,
+    EMPTY,
+    END,
+    FILE_NAME,
+    MACHINE_FILE,
+    PAGE,
+    RESULTS,
+    Line,
+    Record,
+    main,
+    written,
+)
 from tests.gpu.stand_in import STAND_IN_SIZES, STAND_INS, StandInDevice, StandInRuntime
-from tests.gpu.subject import Finding, Subject
+from tests.gpu.subject import Finding, NotRun, Subject
 
 TOOLS = {"trtexec", "onnxruntime_perf_test"}
 FOUND_BY = {

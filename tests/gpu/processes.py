@@ -1,4 +1,10 @@
-"""The process that asks a child for each runtime, with a time limit for each check."""
+"""The processes that make checks: one for each runtime, and the one that asks it.
+
+`python -m tests.gpu.processes RUNTIME FOLDER STAND_IN ANSWERS` is a child: the number of a check
+comes in as a line on standard input, and what came of it goes out as a line of JSON to the handle
+ANSWERS. The first answer is whether the runtime is there. It ends after a check that raised an
+error: a GPU that has failed once fails every later call of the process.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,13 +23,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from runtimes import registry
+from runtimes.base import Runtime, Unavailable
+from runtimes.errors import NotAvailable, Unsupported
 from runtimes.options import Settings
 from tests.checkout import ROOT
 from tests.gpu.checks import Task, tasks
-from tests.gpu.record import Line, Record
+from tests.gpu.models import DEVICE_SIZES, Models
+from tests.gpu.results import START, Line, Record
+from tests.gpu.stand_in import STAND_IN_SIZES, StandInDevice, StandInRuntime
+from tests.gpu.subject import CudaDevice, Device, NotRun, Subject
 
-START = "start"
-"""The check that the runtime is there and its engine loads."""
 START_LIMIT_S = 120.0
 LEAST_S = 5.0
 """With less time left than this no further check begins."""
@@ -58,7 +68,7 @@ class Child:
         self._answers, answers = os.pipe()
         self._text = b""
         variables = {**os.environ, **environment}
-        command = [sys.executable, "-m", "tests.gpu.child", runtime, str(place.models)]
+        command = [sys.executable, "-m", "tests.gpu.processes", runtime, str(place.models)]
         log = (place.logs / f"{runtime}.log").open("ab")
         self._process = subprocess.Popen(
             [*command, place.stand_in, str(answers)],
@@ -219,9 +229,50 @@ class RuntimeChecks:
             seconds,
         )
         self._record.add(line)
-        print(line.text(), flush=True)
+        print(f"{line.verdict:8}{line.finding}", flush=True)
 
     def close(self) -> None:
         if self._child is not None:
             self._child.close()
             self._child = None
+
+
+def main(arguments: list[str]) -> None:
+    name, folder, stand_in, answers = arguments
+
+    def answer(**values: Any) -> None:
+        os.write(int(answers), (json.dumps(values) + "\n").encode())
+
+    simulated = StandInDevice(stand_in) if stand_in else None
+    runtime: Runtime = StandInRuntime(simulated) if simulated else registry.load(name)
+    state = runtime.availability()
+    if isinstance(state, Unavailable):
+        answer(verdict="not run", got=f"{state.reason}; {state.remedy}")
+        return
+    runtime.load()
+    device: Device = simulated or CudaDevice()
+    sizes = STAND_IN_SIZES if simulated else DEVICE_SIZES
+    subject = Subject(runtime, device, Models(Path(folder), sizes), f"{folder}/cache")
+    answer(verdict="pass", got=f"version {state.version} on {device.name}")
+    task_list = tasks(name)
+    for number in sys.stdin:
+        task = task_list[int(number)]
+        try:
+            finding = task.check.measure(subject, task.options)
+        except (NotRun, Unsupported, NotAvailable) as reason:
+            subject.close()
+            answer(verdict="not run", got=str(reason))
+        except Exception as error:
+            traceback.print_exc()
+            answer(verdict="fail", got=f"{type(error).__name__}: {error}", error=True)
+            # Closing what a failed GPU still holds may fail too, or never end.
+            os._exit(1)
+        else:
+            verdict = "pass" if finding.passed else "fail"
+            answer(verdict=verdict, got=finding.got, wanted=finding.wanted)
+    subject.close()
+    device.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
