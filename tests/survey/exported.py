@@ -345,14 +345,12 @@ def fused(plain: Path, path: Path) -> None:
     made.save_model_to_file(str(path))
 
 
-def scikit(make: Callable[[], Any], path: Path, regression: bool = False, **settings: Any) -> None:
-    """Fitted to drawn numbers and converted with the converter's own settings: ZipMap is one."""
+def scikit(steps: fitted.Steps, path: Path) -> None:
+    """Converted with the converter's own settings: ZipMap is one."""
     from skl2onnx import to_onnx
 
-    rng = np.random.default_rng(0)
-    data = rng.normal(size=(200, 10)).astype(np.float32)
-    target = data.sum(1) if regression else data[:, :3].argmax(1)
-    onnx.save(to_onnx(make().fit(data, target), data[:1], target_opset=18, **settings), path)
+    estimator, data, _ = fitted.fit(steps, rows=200)
+    onnx.save(to_onnx(estimator, data[:1], target_opset=18), path)
 
 
 def boosted(name: str, path: Path) -> None:
@@ -360,50 +358,34 @@ def boosted(name: str, path: Path) -> None:
 
 
 def lightgbm(path: Path) -> None:
-    from lightgbm import LGBMClassifier
     from onnxmltools import convert_lightgbm
     from onnxmltools.convert.common.data_types import FloatTensorType
 
-    rng = np.random.default_rng(0)
-    data = rng.normal(size=(200, 10)).astype(np.float32)
-    model = LGBMClassifier(n_estimators=10, verbose=-1).fit(data, data[:, :3].argmax(1))
+    steps = {"lightgbm.LGBMClassifier": {"n_estimators": 10, "verbose": -1}}
+    model, _, _ = fitted.fit(steps, rows=200)
     onnx.save(convert_lightgbm(model, initial_types=[("x", FloatTensorType([None, 10]))]), path)
 
 
-def _estimators() -> Mapping[str, Maker]:
-    from sklearn import (
-        cluster,
-        decomposition,
-        ensemble,
-        linear_model,
-        naive_bayes,
-        neighbors,
-        neural_network,
-        pipeline,
-        preprocessing,
-        svm,
-    )
-
-    def pipe(*steps: Any) -> Any:
-        return pipeline.make_pipeline(preprocessing.StandardScaler(), *steps)
-
-    makes: Mapping[str, tuple[Callable[[], Any], bool]] = {
-        "logistic_regression": (lambda: pipe(linear_model.LogisticRegression()), False),
-        "random_forest": (lambda: ensemble.RandomForestClassifier(20, random_state=0), False),
-        "gradient_boosting": (lambda: ensemble.GradientBoostingRegressor(random_state=0), True),
-        "perceptron": (lambda: pipe(neural_network.MLPClassifier((16,), random_state=0)), False),
-        "support_vectors": (lambda: pipe(svm.SVC(probability=True, random_state=0)), False),
-        "support_regressor": (lambda: pipe(svm.SVR()), True),
-        "neighbours": (lambda: neighbors.KNeighborsClassifier(3), False),
-        "naive_bayes": (naive_bayes.GaussianNB, False),
-        "components_ridge": (lambda: pipe(decomposition.PCA(4), linear_model.Ridge()), True),
-        "clusters": (lambda: cluster.KMeans(4, n_init=1, random_state=0), False),
-    }
-    return {name: partial(_fit, make, regress) for name, (make, regress) in makes.items()}
-
-
-def _fit(make: Callable[[], Any], regress: bool, path: Path) -> None:
-    scikit(make, path, regress)
+_SEEDED = {"random_state": 0}
+_ESTIMATORS: Mapping[str, fitted.Steps] = {
+    "logistic_regression": {**fitted.SCALED, "sklearn.linear_model.LogisticRegression": {}},
+    "random_forest": fitted.ESTIMATORS["random_forest"],
+    "gradient_boosting": {"sklearn.ensemble.GradientBoostingRegressor": _SEEDED},
+    "perceptron": {
+        **fitted.SCALED,
+        "sklearn.neural_network.MLPClassifier": {"hidden_layer_sizes": (16,), **_SEEDED},
+    },
+    "support_vectors": {**fitted.SCALED, "sklearn.svm.SVC": {"probability": True, **_SEEDED}},
+    "support_regressor": fitted.ESTIMATORS["support_vectors"],
+    "neighbours": {"sklearn.neighbors.KNeighborsClassifier": {"n_neighbors": 3}},
+    "naive_bayes": {"sklearn.naive_bayes.GaussianNB": {}},
+    "components_ridge": {
+        **fitted.SCALED,
+        "sklearn.decomposition.PCA": {"n_components": 4},
+        "sklearn.linear_model.Ridge": {},
+    },
+    "clusters": {"sklearn.cluster.KMeans": {"n_clusters": 4, "n_init": 1, **_SEEDED}},
+}
 
 
 def segmenter() -> Any:
@@ -475,4 +457,4 @@ def makers() -> Mapping[str, Maker]:
         "xgboost/regressor": partial(boosted, "xgboost_regressor"),
         "lightgbm/classifier": lightgbm,
     }
-    return found | {f"sklearn/{name}": make for name, make in _estimators().items()}
+    return found | {f"sklearn/{name}": partial(scikit, of) for name, of in _ESTIMATORS.items()}

@@ -6,6 +6,8 @@ Takes a name of `ESTIMATORS` and a path. The data are drawn, the same in every p
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,71 +15,53 @@ import numpy as np
 from onnx import ModelProto
 
 ROWS, FEATURES, CLASSES = 300, 10, 3
+Steps = Mapping[str, Mapping[str, Any]]
+"""Of a pipeline in their order: the class and what it is made with."""
 
-
-def _linear() -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=500)
-
-
-def _forest() -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=20, random_state=0)
-
-
-def _boosted_trees() -> Any:
-    from sklearn.ensemble import GradientBoostingRegressor
-
-    return GradientBoostingRegressor(n_estimators=30, random_state=0)
-
-
-def _perceptron() -> Any:
-    from sklearn.neural_network import MLPClassifier
-
-    return MLPClassifier((32, 16), max_iter=300, random_state=0)
-
-
-def _vectors() -> Any:
-    """Scaled first: a pipeline of two steps."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVR
-
-    return make_pipeline(StandardScaler(), SVR())
-
-
-def _xgboost_classifier() -> Any:
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(n_estimators=20, max_depth=4, random_state=0)
-
-
-def _xgboost_regressor() -> Any:
-    from xgboost import XGBRegressor
-
-    return XGBRegressor(n_estimators=20, max_depth=4, random_state=0)
-
-
-ESTIMATORS = {
-    "logistic_regression": _linear,
-    "random_forest": _forest,
-    "gradient_boosting": _boosted_trees,
-    "perceptron": _perceptron,
-    "support_vectors": _vectors,
-    "xgboost_classifier": _xgboost_classifier,
-    "xgboost_regressor": _xgboost_regressor,
+SCALED: Steps = {"sklearn.preprocessing.StandardScaler": {}}
+ESTIMATORS: Mapping[str, Steps] = {
+    "logistic_regression": {"sklearn.linear_model.LogisticRegression": {"max_iter": 500}},
+    "random_forest": {
+        "sklearn.ensemble.RandomForestClassifier": {"n_estimators": 20, "random_state": 0}
+    },
+    "gradient_boosting": {
+        "sklearn.ensemble.GradientBoostingRegressor": {"n_estimators": 30, "random_state": 0}
+    },
+    "perceptron": {
+        "sklearn.neural_network.MLPClassifier": {
+            "hidden_layer_sizes": (32, 16),
+            "max_iter": 300,
+            "random_state": 0,
+        }
+    },
+    "support_vectors": {**SCALED, "sklearn.svm.SVR": {}},
+    "xgboost_classifier": {
+        "xgboost.XGBClassifier": {"n_estimators": 20, "max_depth": 4, "random_state": 0}
+    },
+    "xgboost_regressor": {
+        "xgboost.XGBRegressor": {"n_estimators": 20, "max_depth": 4, "random_state": 0}
+    },
 }
+_REGRESSORS = ("Regressor", "SVR", "Ridge")
+
+
+def fit(steps: Steps, rows: int = ROWS) -> tuple[Any, np.ndarray, bool]:
+    """The steps fitted to drawn numbers, these numbers, and whether they regress."""
+    classes = []
+    for name, settings in steps.items():
+        module, _, kind = name.rpartition(".")
+        classes.append(getattr(import_module(module), kind)(**settings))
+    if len(classes) > 1:
+        classes = [import_module("sklearn.pipeline").make_pipeline(*classes)]
+    data = np.random.default_rng(0).normal(size=(rows, FEATURES)).astype(np.float32)
+    regresses = list(steps)[-1].endswith(_REGRESSORS)
+    target = data.sum(axis=1) if regresses else data[:, :CLASSES].argmax(axis=1)
+    return classes[0].fit(data, target), data, regresses
 
 
 def converted(name: str) -> ModelProto:
     """The estimator, fitted and converted; its batch is open."""
-    rng = np.random.default_rng(0)
-    data = rng.normal(size=(ROWS, FEATURES)).astype(np.float32)
-    classes = (data[:, :CLASSES].argmax(axis=1)).astype(np.int64)
-    regression = name in ("gradient_boosting", "support_vectors", "xgboost_regressor")
-    estimator = ESTIMATORS[name]().fit(data, data.sum(axis=1) if regression else classes)
+    estimator, data, regresses = fit(ESTIMATORS[name])
     if name.startswith("xgboost"):
         from onnxmltools import convert_xgboost
         from onnxmltools.convert.common.data_types import FloatTensorType
@@ -86,14 +70,9 @@ def converted(name: str) -> ModelProto:
     from skl2onnx import to_onnx
 
     # The default, a list of dictionaries of probabilities, is no tensor.
-    options = {} if regression else {"zipmap": False}
+    options = {} if regresses else {"zipmap": False}
     return to_onnx(estimator, data[:1], options=options, target_opset=20)
 
 
-def main() -> None:
-    name, path = sys.argv[1:]
-    Path(path).write_bytes(converted(name).SerializeToString())
-
-
 if __name__ == "__main__":
-    main()
+    Path(sys.argv[2]).write_bytes(converted(sys.argv[1]).SerializeToString())
