@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Generator
+from functools import _lru_cache_wrapper, lru_cache
 from pathlib import Path
+from typing import Any
 
 import coverage
 import pytest
@@ -15,6 +18,7 @@ import pytest
 NOTES = "GRAPHLAP_TRACED_TESTS"
 """The variable with the file that gets what is noted: an object with `durations_s` by test and the
 list `failed`."""
+PREFIXES = ("app.stats.", "app.comparison.", "app.run_folder.", "app.cases.")
 _durations_s = Counter[str]()
 _failed: list[str] = []
 
@@ -30,10 +34,24 @@ def pytest_sessionfinish() -> None:
     Path(os.environ[NOTES]).write_text(json.dumps(notes), "utf-8")
 
 
+@lru_cache(maxsize=1)
+def _caches(modules: int) -> list[Any]:
+    """Those of the mutated packages, while there are so many modules."""
+    return [
+        value
+        for name, module in sys.modules.items()
+        if name.startswith(PREFIXES)
+        for value in vars(module).values()
+        if isinstance(value, _lru_cache_wrapper)
+    ]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     running = coverage.Coverage.current()
     assert running is not None
+    for wrapper in _caches(len(sys.modules)):
+        wrapper.cache_clear()  # otherwise only the first test of all would run what is in them
     running.switch_context(item.nodeid)
     try:
         return (yield)

@@ -100,6 +100,7 @@ RELEASE, PYTHON_LOOP = (
         (RELEASE, BASE, ("run_with_iobinding, timed in Python", C), "ort-cpu.call=python"),
         (BASE, RELEASE, (C, "run_with_iobinding, timed in Python"), "ort-cpu.call=python"),
         (BASE, OTHER, (C, PYTHON), "ort-cpu.call=python"),
+        (RELEASE, PYTHON_LOOP, (C, PYTHON), "ort-cpu.call=python"),
         (RELEASE, BASE, ("a call of 1.20, timed in C", C), None),
         (BASE, OTHER, ("another call, timed in C", C), None),
         (RELEASE, BASE, (PYTHON, PYTHON), None),

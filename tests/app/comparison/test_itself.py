@@ -55,6 +55,15 @@ def test_a_noisy_machine_is_rarely_wrong_and_told_what_it_can_not_find(tmp_path:
         assert case.smallest_change == pytest.approx(expected, rel=0.15)
 
 
+@pytest.mark.parametrize(("rounds", "pairs"), [(2, 1), (4, 2)])
+def test_two_pairs_of_rounds_are_enough_for_what_would_be_found(
+    tmp_path: Path, rounds: int, pairs: int
+) -> None:
+    result = compared(tmp_path / "run", lambda number: 100.0 + number, rounds=rounds)
+    assert result.cases
+    assert all((case.smallest_change is None) == (pairs < 2) for case in result.cases)
+
+
 def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
     result = compared(tmp_path / "run", lambda number: 110.0 if number % 2 else 100.0)
     for case in result.cases:

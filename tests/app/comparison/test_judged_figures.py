@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.case import Case
+from app.cases.case import Case, identity_of
 from app.cases.errors import PlanError
 from app.cases.objectives import JUDGED
 from app.columns.reference_cases import compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.judge import Comparison
+from app.comparison.pairing import RunVariations
 from app.console.regression_gate import OK, SLOWER, code
 from app.history.run_comparison import compare_runs, side_of
 from app.plan.plan import parse_plan
@@ -21,7 +22,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.run import Run
 from app.runs.reader import read_run
-from app.stats.verdict import NO_RUN_VARIATION
+from app.stats.verdict import NO_RUN_VARIATION, STATED, RunVariation
 from tests.app.columns.filled import MODEL
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
@@ -99,6 +100,19 @@ def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
     verdict = slower.percentiles["throughput"].verdict
     assert (verdict.word, verdict.reason) == ("undecided", NO_RUN_VARIATION)
     assert {name for case in by_choice.cases for name in case.percentiles} == {"mean", "p50"}
+
+
+def test_a_variation_from_run_to_run_is_that_of_one_machine(tmp_path: Path) -> None:
+    measured, _ = Rows().measured(run_of(tmp_path / "run"))
+    here, there = (
+        replace(measured, row={**measured.row, "host": name}) for name in ("here", "there")
+    )
+    known = RunVariation(0.01, 9.0, "history")
+    key = (identity_of(here.case), "p50", str(here.row["clock"]), "here", "a processor")
+    variations = RunVariations({key: known}, cpus={"here": "a processor"})
+    assert variations.of(here, here, "p50") is known
+    assert variations.of(there, here, "p50") is STATED
+    assert variations.of(here, there, "p50") is STATED
 
 
 @pytest.mark.parametrize("names", [["p42"], ["latency"], ["p50", "p50"], [], ["p99", ""]])

@@ -62,6 +62,14 @@ def test_a_slowdown_that_was_mended_is_two_changes() -> None:
     assert changes[1].previous_level == changes[0].new_level
 
 
+def test_a_level_that_rises_twice_is_two_changes() -> None:
+    """The second is found in what the first parts."""
+    levels = [100.0, 110.0, 130.0]
+    (changes,) = change_points([[level for level in levels for _ in range(15)]])
+    assert [change.place for change in changes] == [15, 30]
+    assert [change.previous_level for change in changes] == pytest.approx(levels[:2])
+
+
 def test_what_is_told_of_a_change_are_the_medians_on_both_sides() -> None:
     series = [100.0, 101.0, 102.0, 103.0, 104.0, 110.0, 111.0, 112.0, 113.0, 114.0]
     (change,) = change_points([series])[0]

@@ -87,6 +87,22 @@ def test_few_rounds_are_marked_and_enough_are_not() -> None:
     assert summary_of(*[normal(seed=seed) for seed in range(7)]).marks == ("few_rounds",)
     assert summary_of(*[normal(seed=seed) for seed in range(8)]).marks == ()
     assert summary_of(*[normal(999, seed) for seed in range(8)]).marks == ("few_runs",)
+    assert summary_of(*[normal(1000, seed) for seed in range(8)]).marks == ()
+
+
+def test_what_a_short_round_did_is_the_same_whenever_its_clock_began() -> None:
+    """It lasts 0.3 s, which are ten windows of 30 ms, and only six of the usual 50 ms."""
+    early = samples(np.linspace(100_000, 106_000, 3000).astype(np.int64))
+    hour_ns = 3600 * 10**9
+    late = Samples(
+        early.scheduled_ns + hour_ns,
+        early.started_ns + hour_ns,
+        early.finished_ns + hour_ns,
+        "wall",
+    )
+    first, second = summarise([early]), summarise([late])
+    assert first is not None and second is not None
+    assert first.drift.startswith("slowed down") and second.drift == first.drift
 
 
 def test_slow_spells_count_as_few_independent_samples() -> None:
