@@ -12,8 +12,7 @@ import numpy as np
 import onnxruntime
 
 from tests.benchmarks.tables import write_table
-from tests.shapes.net import Arrays
-from tests.shapes.table import SHAPES, Drawn, drawn, session
+from tests.shapes.table import SHAPES, Arrays, Drawn, drawn, session
 
 LEAST_S, LEAST_RUNS = 1.0, 20
 TOLERANCE = 0.1
@@ -58,9 +57,8 @@ def public_shapes(most: int = len(SHAPES)) -> None:
         with tempfile.TemporaryDirectory() as folder:
             found = drawn(shape, Path(folder))
             ort, given = session(found.path), found.inputs
-            at_equal_sizes = ratio(ort, given, {**given, **shape.values(given)})
-            other = found.at(shape.sizes)
-            real = {**other, **shape.values(other), **shape.documented}
+            at_equal_sizes = ratio(ort, given, shape.fed(given))
+            real = shape.fed(found.at(shape.sizes), documented=True)
             at_documented = ratio(ort, given, real)
         verdict = "right" if abs(at_equal_sizes - 1) <= TOLERANCE else "off"
         asked = f", asks for {', '.join(found.asked)}" if found.asked else ""

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -167,19 +166,6 @@ class StandInRuntime(Runtime):
         return StandInSession(request, self.device)
 
 
-@dataclass(frozen=True, slots=True)
-class Durations:
-    """Nanoseconds that the parts of a run keep the device busy."""
-
-    h2d: float
-    compute: float
-    d2h: float
-
-    @property
-    def total(self) -> float:
-        return self.h2d + self.compute + self.d2h
-
-
 class StandInSession(Session):
     def __init__(self, request: Request, device: StandInDevice) -> None:
         self._engine = registry.load("ort-cpu").compile(
@@ -188,7 +174,7 @@ class StandInSession(Session):
         device.sessions += 1
         self._device = device
         self._durations = durations(request, device)
-        self.lanes = (StandInLane(self._engine.lanes[0], request, device, self._durations.total),)
+        self.lanes = (StandInLane(self._engine.lanes[0], request, device, sum(self._durations)),)
         defect, options = device.defect, request.options
         tf32 = bool(options["tf32"]) and defect != "unstated-tf32"
         sync = "spin" if defect in ("spin-only", "misstated-sync") else str(options["sync"])
@@ -204,12 +190,10 @@ class StandInSession(Session):
         if self._device.defect == "no-events":
             return None
         factor = 0.5 if self._device.defect == "short-events" else 1.0
-        parts = self._durations
         h2d, compute, d2h = (
-            np.full(runs, round(part * factor), np.int64)
-            for part in (parts.h2d, parts.compute, parts.d2h)
+            np.full(runs, round(part * factor), np.int64) for part in self._durations
         )
-        return Spans(compute, h2d, d2h) if parts.h2d else Spans(compute)
+        return Spans(compute, h2d, d2h) if self._durations[0] else Spans(compute)
 
     def close(self) -> None:
         self._engine.close()
@@ -276,8 +260,8 @@ class StandInLane(Lane):
 _last_inputs: list[Any] = []
 
 
-def durations(request: Request, device: StandInDevice) -> Durations:
-    """What a run of a graph takes, from its sizes and the limits of the device."""
+def durations(request: Request, device: StandInDevice) -> tuple[float, float, float]:
+    """Nanoseconds of the copy in, the work and the copy out of a run, by sizes and limits."""
     defect, options, limits = device.defect, request.options, LIMITS
     assert limits.fp32_flop_per_s and limits.tf32_flop_per_s
     assert limits.memory_bytes_per_s and limits.link_bytes_per_s
@@ -294,7 +278,7 @@ def durations(request: Request, device: StandInDevice) -> Durations:
         compute *= 1.1
     has_copies = options["boundary"] == "host" and defect != "free-copies"
     copy = size / limits.link_bytes_per_s * 1e9 if has_copies or defect == "hidden-copies" else 0.0
-    return Durations(copy, compute, copy)
+    return copy, compute, copy
 
 
 def _fail_as(defect: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,8 @@ FLOAT, INT64, INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
 BOOL, STRING, UINT8 = TensorProto.BOOL, TensorProto.STRING, TensorProto.UINT8
 MICROSOFT, LEARNED = "com.microsoft", "ai.onnx.ml"
 
-Arrays = Mapping[str, np.ndarray]
 Operand = Any
 """The name of a tensor, or a constant: an array, a number, a list of whole numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A model with the interface of a public one.
-
-    `source` is the project and the place in it that says what it is fed with: `sizes` of its axes,
-    and the `values` that decide how much is computed, of arrays that have been drawn. `documented`
-    are those among them that are sizes, which the comparison at equal sizes leaves as they are
-    drawn.
-    """
-
-    name: str
-    source: str
-    build: Callable[[], ModelProto]
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    values: Callable[[Arrays], Arrays] = lambda drawn: {}
-    documented: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class Net:
@@ -122,6 +102,11 @@ class Net:
     def size(self, x: str, axis: int) -> str:
         """The size of a tensor along an axis, as a vector of one."""
         return self("Gather", self("Shape", x), [axis])
+
+    def flat(self, picture: str, width: int, places: int = -1) -> str:
+        """The places of a picture [batch, width, ...] as rows [batch, places, width]."""
+        rows = self("Reshape", picture, [0, width, places])
+        return self("Transpose", rows, perm=[0, 2, 1])
 
     def heads(self, x: str, heads: int, width: int) -> str:
         split = self("Reshape", x, [0, 0, heads, width // heads])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import ModelProto
 
-from tests.shapes.net import FLOAT, INT64, UINT8, Net, Shape
+from tests.shapes.net import FLOAT, INT64, UINT8, Net
 
 
 def sam_decoder() -> ModelProto:
@@ -20,7 +20,7 @@ def sam_decoder() -> ModelProto:
     points = n("Add", points, n("Mul", is_point, n.weights(32, scale=1)))
     dense = n("Conv", given, n.weights(32, 1, 4, 4), strides=[4, 4])
     picture = n("Add", picture, n("Mul", dense, has_mask))
-    flat = n("Transpose", n("Reshape", picture, [1, 32, 4096]), perm=[0, 2, 1])
+    flat = n.flat(picture, 32, 4096)
     query = n.block(points, 32, 2, other=flat)
     masks = n(
         "MatMul",
@@ -47,7 +47,7 @@ def _backbone(n: Net, picture: str, width: int = 16) -> str:
 
 def _boxes(n: Net, x: str, width: int, classes: int) -> tuple[str, str]:
     """Boxes [1, n, 4] and scores [1, classes, n] of a map."""
-    flat = n("Transpose", n("Reshape", x, [0, width, -1]), perm=[0, 2, 1])
+    flat = n.flat(x, width)
     places = n("Mul", n("Sigmoid", n.linear(flat, width, 2)), 600.0)
     sides = n("Mul", n("Sigmoid", n.linear(flat, width, 2)), 60.0)
     boxes = n("Concat", places, n("Add", places, sides), axis=2)
@@ -144,7 +144,7 @@ def swin() -> ModelProto:
     n = Net(27)
     picture = n.input("pixel_values", "batch_size", "num_channels", "height", "width")
     x = n("Conv", picture, n.weights(32, 3, 4, 4), strides=[4, 4])
-    x = n("Transpose", n("Reshape", x, [0, 32, 9216]), perm=[0, 2, 1])
+    x = n.flat(x, 32, 9216)
     x = n.norm(x, 32)
     windows = n("Reshape", x, [-1, 8, 12, 8, 12, 32])
     windows = n("Reshape", n("Transpose", windows, perm=[0, 1, 3, 2, 4, 5]), [-1, 144, 32])
@@ -163,7 +163,7 @@ def depth() -> ModelProto:
     table = n.weights(1, 32, 37, 37, scale=0.1)
     sizes = n("Concat", [1, 32], n("Slice", shape, [2], [4]), axis=0)
     x = n("Add", x, n("Resize", table, None, None, sizes, mode="cubic"))
-    tokens = n.block(n("Transpose", n("Reshape", x, [0, 32, -1]), perm=[0, 2, 1]), 32, 2)
+    tokens = n.block(n.flat(x, 32), 32, 2)
     x = n("Reshape", n("Transpose", tokens, perm=[0, 2, 1]), shape)
     sizes = n(
         "Concat", n("Slice", shape, [0], [2]), n("Slice", n("Shape", picture), [2], [4]), axis=0
@@ -190,7 +190,7 @@ def unet() -> ModelProto:
     x = n.conv(sample, 4, 32)
     down = n("Add", n.conv(x, 32, 32, stride=2), n("Unsqueeze", time, [2, 3]))
     shape = n("Shape", down)
-    flat = n("Transpose", n("Reshape", down, [0, 32, -1]), perm=[0, 2, 1])
+    flat = n.flat(down, 32)
     flat = n.block(flat, 32, 2, other=text, inner=64)
     down = n("Reshape", n("Transpose", flat, perm=[0, 2, 1]), shape)
     up = n("Resize", down, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
@@ -213,7 +213,7 @@ def clip() -> ModelProto:
         "GatherND", text, n("Concat", n("Unsqueeze", rows, [1]), n("Unsqueeze", last, [1]), axis=1)
     )
     x = n("Conv", pixels, n.weights(32, 3, 32, 32), strides=[32, 32])
-    x = n("Transpose", n("Reshape", x, [0, 32, -1]), perm=[0, 2, 1])
+    x = n.flat(x, 32)
     x = n("Add", x, n.weights(49, 32, scale=0.1))
     image = n("ReduceMean", n.block(x, 32, 2), axes=[1], keepdims=0)
     n.output(n("MatMul", image, n("Transpose", text, perm=[1, 0])), "logits_per_image")
@@ -238,49 +238,3 @@ def matcher() -> ModelProto:
     n.output(n("ArgMax", scores, axis=2, keepdims=0), "matches0", INT64)
     n.output(n("ReduceMax", scores, axes=[2], keepdims=0), "mscores0")
     return n.model()
-
-
-_LIMITS = {
-    "max_output_boxes_per_class": np.array([100]),
-    "iou_threshold": np.array([0.45], np.float32),
-    "score_threshold": np.array([0.05], np.float32),
-}
-# fmt: off
-PICTURES = (
-    Shape("SAM, mask decoder",
-          "facebookresearch/segment-anything: notebooks/onnx_model_example.ipynb", sam_decoder,
-          {"num_points": 2}, lambda d: {"has_mask_input": np.zeros(1, np.float32),
-          "mask_input": np.zeros_like(d["mask_input"]), "point_labels": np.resize(np.array([1,
-          -1], np.float32), d["point_labels"].shape)}, {"orig_im_size": np.array([1200, 1800],
-          np.float32)}),
-    Shape("YOLOv8, without NMS", "ultralytics/ultralytics: docs, modes/export", yolo,
-          {"batch": 1, "height": 640, "width": 640}),
-    Shape("YOLOv8, NMS as a graph", "Hyuto/yolov8-onnxruntime-web: src/utils/detect.js",
-          nms_of_yolo, {"boxes": 8400}, lambda d: {"config": np.array([100, 0.45, 0.25],
-          np.float32)}),
-    Shape("Tiny YOLOv3, NMS inside", "onnx/models: tiny-yolov3/README.md", tiny_yolo3,
-          {"unk__576": 1, "unk__577": 416, "unk__578": 416, "unk__579": 1}, lambda d: {},
-          {"image_shape": np.array([[416, 416]], np.float32)}),
-    Shape("SSD MobileNet, bytes", "onnx/models: ssd-mobilenetv1/README.md", ssd, {"inputs_0": 1,
-          "inputs_1": 383, "inputs_2": 640},
-          lambda d: {"inputs": np.random.default_rng(4).integers(0, 256,
-          d["inputs"].shape).astype("u1")}),
-    Shape("A detector with limits as inputs", "tensorrt: EfficientNMS; PINTO_model_zoo",
-          scored_nms, {}, lambda d: _LIMITS),
-    Shape("RT-DETR, sizes of the pictures", "lyuwenyu/RT-DETR: tools/export_onnx.py", rt_detr,
-          {"N": 1}, lambda d: {"orig_target_sizes": np.full_like(d["orig_target_sizes"], 640)}),
-    Shape("Swin, fixed windows", "microsoft/swin-base-patch4-window12-384: model card", swin,
-          {"batch_size": 1, "num_channels": 3, "height": 384, "width": 384}),
-    Shape("Depth Anything", "fabio-sim/Depth-Anything-ONNX: README.md", depth, {"batch_size": 1,
-          "height": 518, "width": 518}),
-    Shape("Stable Diffusion, U-Net", "huggingface/diffusers: pipelines, onnx_stable_diffusion",
-          unet, {"batch_size": 2, "height": 64, "width": 64, "steps": 1, "sequence_length": 77},
-          lambda d: {"timestep": np.full_like(d["timestep"], 981)}),
-    Shape("CLIP", "huggingface/optimum: exporters/onnx, CLIP", clip, {"text_batch_size": 2,
-          "sequence_length": 7, "image_batch_size": 1, "num_channels": 3, "height": 224,
-          "width": 224}, lambda d: {"attention_mask": np.ones_like(d["attention_mask"])}),
-    Shape("LightGlue", "fabio-sim/LightGlue-ONNX: README.md", matcher, {"num_keypoints0": 512,
-          "num_keypoints1": 512}, lambda d: {k: np.random.default_rng(2).uniform(-1, 1,
-          d[k].shape).astype("f4") for k in ("kpts0", "kpts1")}),
-)
-# fmt: on

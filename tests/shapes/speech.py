@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from onnx import ModelProto
 
-from tests.shapes.net import BOOL, FLOAT, INT32, INT64, Net, Shape
+from tests.shapes.net import BOOL, FLOAT, INT32, INT64, Net
 
 
 def _spoken(n: Net, hidden: str, mask: str, pace: str, width: int, noise: str = "") -> str:
@@ -245,47 +244,3 @@ def whisper_decoder() -> ModelProto:
     for name, tensor in zip(("key", "value"), cross, strict=True):
         n.output(tensor, f"present.0.encoder.{name}")
     return n.model()
-
-
-# fmt: off
-SPEECH = (
-    Shape("Piper, text to speech", "rhasspy/piper: src/python_run/piper/voice.py", piper,
-          {"batch_size": 1, "phonemes": 100},
-          lambda d: {"input_lengths": np.array([d["input"].shape[1]]),
-          "scales": np.array([0.667, 1.0, 0.8], np.float32)}),
-    Shape("Kokoro, text to speech", "onnx-community/Kokoro-82M-v1.0-ONNX: model card", kokoro,
-          {"sequence_length": 100}, lambda d: {"speed": np.ones(1, np.float32)}),
-    Shape("RVC, voice conversion", "RVC-Project: infer/lib/infer_pack/onnx_inference.py",
-          voice_conversion, {"phone_length": 200},
-          lambda d: {"phone_lengths": np.array([d["phone"].shape[1]]), "ds": np.zeros(1,
-          np.int64), "pitch": np.full_like(d["pitch"], 100)}),
-    Shape("Silero, voice activity", "snakers4/silero-vad: utils_vad.py, OnnxWrapper", silero,
-          {"input_0": 1, "input_1": 576, "state_1": 1}, lambda d: {"sr": np.array(16000),
-          "state": np.zeros_like(d["state"])}),
-    Shape("Zipformer, streaming encoder",
-          "k2-fsa/icefall: zipformer/onnx_pretrained-streaming.py", zipformer, {"N": 1},
-          lambda d: {name: np.zeros_like(a) for name, a in d.items() if name != "x"}),
-    Shape("WeNet, streaming encoder", "wenet-e2e/wenet: wenet/bin/export_onnx_cpu.py", wenet,
-          {"T": 67, "T_CACHE": 64, "T_CACHE + T'": 81}, lambda d: {"offset": np.array(64),
-          "required_cache_size": np.array(d["att_cache"].shape[2]),
-          "att_mask": np.ones_like(d["att_mask"])}),
-    Shape("wav2vec 2.0, CTC", "huggingface/transformers: docs, Wav2Vec2ForCTC", wav2vec,
-          {"batch_size": 1, "sequence_length": 16000}),
-    Shape("NeMo Conformer, CTC with lengths", "NVIDIA/NeMo: scripts/export, infer_onnx_ctc",
-          conformer_ctc, {"audio_signal_dynamic_axes_1": 1, "audio_signal_dynamic_axes_2": 400,
-          "length_dynamic_axes_1": 1},
-          lambda d: {"length": np.array([d["audio_signal"].shape[2]])}),
-    Shape("NeMo RNN-T, decoder and joint",
-          "NVIDIA/NeMo: asr/parts/submodules/rnnt_greedy_decoding.py", rnnt_decoder,
-          {"batch": 1, "time": 1, "tokens": 1}, lambda d: {"target_length": np.ones(1,
-          np.int32)}),
-    Shape("Paraformer, recogniser", "modelscope/FunASR: runtime/python/onnxruntime", paraformer,
-          {"batch_size": 1, "feats_length": 93},
-          lambda d: {"speech_lengths": np.array([d["speech"].shape[1]], np.int32)}),
-    Shape("Whisper, decoder with a flag",
-          "huggingface/optimum: onnxruntime/modeling_seq2seq.py", whisper_decoder,
-          {"batch_size": 1, "decoder_sequence_length": 1, "encoder_sequence_length / 2": 1500,
-          "past_decoder_sequence_length": 100, "encoder_sequence_length_out": 1500},
-          lambda d: {"use_cache_branch": np.array([True])}),
-)
-# fmt: on

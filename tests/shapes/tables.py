@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from onnx import ModelProto, helper
 
 from tests.files.language import decoder
-from tests.shapes.net import FLOAT, INT64, LEARNED, STRING, Arrays, Net, Shape
+from tests.shapes.net import FLOAT, INT64, LEARNED, STRING, Net
 
 _WIDTH, _HEADS, _LAYERS = 64, 4, 2
 
@@ -161,44 +159,5 @@ def tabular() -> ModelProto:
     return n.model(domains=[(LEARNED, 3)])
 
 
-def _tokens(drawn: Arrays) -> Arrays:
-    past = next(a.shape[2] for name, a in drawn.items() if name.startswith("past"))
-    new = drawn["input_ids"].shape[1]
-    known = {
-        "attention_mask": np.ones((1, past + new), np.int64),
-        "position_ids": np.arange(past, past + new)[None],
-    }
-    return {name: array for name, array in known.items() if name in drawn}
-
-
-# fmt: off
-TABLES = (
-    Shape("LLaMA, names of optimum", "huggingface/optimum: onnxruntime/modeling_decoder.py",
-          llama, {"batch_size": 1, "sequence_length": 1, "past_sequence_length": 100,
-          "past_sequence_length + sequence_length": 101}, _tokens),
-    Shape("LLaMA, names of genai",
-          "microsoft/onnxruntime-genai: src/python/py/models/builder.py", partial(decoder,
-          positions=True), {"batch_size": 1, "sequence_length": 1, "past_sequence_length": 100,
-          "total_sequence_length": 101}, _tokens),
-    Shape("BERT, questions", "huggingface/optimum: onnxruntime/modeling_ort.py", bert,
-          {"batch": 1, "sequence": 128},
-          lambda d: {"attention_mask": np.ones_like(d["input_ids"]),
-          "token_type_ids": np.zeros_like(d["input_ids"])}),
-    Shape("Mamba, one step", "state-spaces/mamba: mamba_ssm/modules/mamba_simple.py, step",
-          mamba, {"batch_size": 1}, lambda d: {name: np.zeros_like(a) for name, a in d.items()
-          if "states" in name}),
-    Shape("DLRM, bags of ids", "facebookresearch/dlrm: dlrm_s_pytorch.py", dlrm,
-          {"batch_size": 128, "ids": 128},
-          lambda d: {"offsets": np.resize(np.arange(d["offsets"].shape[1]) *
-          d["indices"].shape[1] // d["offsets"].shape[1], d["offsets"].shape)}),
-    Shape("A graph network of PyG", "pyg-team/pytorch_geometric: examples/gcn.py (Cora)",
-          graph_network, {"num_nodes": 2708, "num_edges": 10556},
-          lambda d: {"edge_index": np.random.default_rng(3).integers(0, len(d["x"]),
-          d["edge_index"].shape)}),
-    Shape("A pipeline with text columns", "onnx/sklearn-onnx: docs, plot_complex_pipeline.py",
-          tabular, {f"{name}_0": 1 for name in ("age", "fare", "embarked", "sex", "pclass")},
-          lambda d: {"sex": np.full(d["sex"].shape, "male", object),
-          "embarked": np.full(d["embarked"].shape, "S", object),
-          "pclass": np.full(d["pclass"].shape, "3", object)}),
-)
-# fmt: on
+def genai() -> ModelProto:
+    return decoder(positions=True)

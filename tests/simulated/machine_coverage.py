@@ -19,7 +19,6 @@ from app.stats.estimates import (
 from app.stats.quantiles import order_statistic
 from app.stats.tails import early_stopping
 from tests.simulated.machines import Machine
-from tests.simulated.streams import pseudo_medians
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 FIGURES = (*QUANTILES, "mean")
@@ -55,6 +54,15 @@ class Count:
     def half_width(self) -> float:
         """The median of half the width over the value."""
         return float(np.median(self.reaches)) if self.reaches else float("nan")
+
+
+def pseudo_medians(logarithms: np.ndarray) -> np.ndarray:
+    """Of many processes' figures [processes, figures]: the medians of the geometric means of pairs,
+    of which so many are drawn that their median is known to within a two-hundredth of the spread.
+    """
+    first, second = np.random.default_rng(1).integers(0, len(logarithms), (2, 200_000))
+    medians: np.ndarray = np.exp(np.median((logarithms[first] + logarithms[second]) / 2.0, axis=0))
+    return medians
 
 
 @cache

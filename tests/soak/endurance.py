@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -40,18 +39,6 @@ LEAST_PASSES = 10
 MOST_GROWTH_BYTES = 12 * 2**20
 GRAPHS = 4
 ANSWER_S = 120.0
-
-
-@dataclass(frozen=True)
-class Held:
-    """What a process and its folders hold."""
-
-    memory_bytes: int
-    handles: int
-    threads: int
-    children: int
-    temporary: int
-    cache_bytes: int
 
 
 def main(seed: int, minutes: float) -> None:
@@ -98,40 +85,32 @@ def passes(
         once()
         count += 1
     end = held(process, scratch)
-    growth_bytes = end.memory_bytes - start.memory_bytes
-    sys.stdout.write(
-        f"{count} {name}: {growth_bytes / 2**20:+.1f} MiB of {start.memory_bytes / 2**20:.0f}, "
-        f"{end.handles} handles, {end.threads} threads, {end.children} children, "
-        f"{end.temporary} temporary files, cache {end.cache_bytes / 2**10:.0f} KiB\n"
-    )
+    growth_bytes = end.pop("memory_bytes") - start.pop("memory_bytes")
+    sys.stdout.write(f"{count} {name}: {growth_bytes / 2**20:+.1f} MiB; {end}\n")
     sys.stdout.flush()
-    same = ("handles", "threads", "children", "temporary", "cache_bytes")
-    for attribute in same:
-        was, now = getattr(start, attribute), getattr(end, attribute)
-        assert was == now, (
-            f"{name} had {was} {attribute} at the start and {now} after {count} passes"
-        )
+    assert start == end, f"{name} held {start} at the start and {end} after {count} passes"
     assert growth_bytes <= MOST_GROWTH_BYTES, (
         f"{name} hold {growth_bytes:,} bytes more after {count} passes"
     )
 
 
-def held(process: psutil.Process, scratch: Path) -> Held:
+def held(process: psutil.Process, scratch: Path) -> dict[str, int]:
+    """What a process and its folders hold."""
     gc.collect()
     is_own_process = process.pid == os.getpid()
-    return Held(
-        process.memory_info().rss,
-        process.num_fds(),
-        threading.active_count() if is_own_process else process.num_threads(),
-        len(process.children(recursive=True)),
-        sum(1 for _ in (scratch / "temporary").rglob("*")),
-        sum(
+    return {
+        "memory_bytes": process.memory_info().rss,
+        "handles": process.num_fds(),
+        "threads": threading.active_count() if is_own_process else process.num_threads(),
+        "children": len(process.children(recursive=True)),
+        "temporary": sum(1 for _ in (scratch / "temporary").rglob("*")),
+        "cache_bytes": sum(
             path.stat().st_size
             for path in (scratch / "cache").rglob("*")
             # A lease is a line for each export that a process has asked for, and goes with it.
             if path.is_file() and path.parent.name != "leases"
         ),
-    )
+    }
 
 
 def sweep(scratch: Path, graphs: list[Path]) -> None:

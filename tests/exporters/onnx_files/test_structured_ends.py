@@ -27,8 +27,7 @@ from exporters.types import (
 from exporters.worker.export import export
 from tests.exporters.support import WorkerProcess, only_reference
 from tests.files.measured import KINDS
-from tests.shapes.net import Shape
-from tests.shapes.table import SHAPES, drawn, session
+from tests.shapes.table import SHAPES, Shape, drawn, session
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 
