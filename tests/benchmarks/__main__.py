@@ -9,60 +9,33 @@ from __future__ import annotations
 import io
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import partial
+from importlib import import_module
 
-from tests.benchmarks import (
-    comparisons,
-    costs,
-    coverage,
-    gui,
-    loops,
-    public_shapes,
-    tables,
-    verdicts,
-)
+from tests.benchmarks import tables
 
-BENCHMARKS: dict[str, Callable[[], None]] = {
-    function.__name__: function
-    for function in (
-        verdicts.aa,
-        comparisons.against,
-        verdicts.apart,
-        coverage.capacity,
-        verdicts.changes,
-        costs.export,
-        costs.fpga,
-        comparisons.gate,
-        gui.gui_acts,
-        gui.gui_pairs,
-        gui.gui_window,
-        coverage.intervals,
-        loops.lanes,
-        loops.loop,
-        verdicts.noticed,
-        loops.open_loop,
-        comparisons.openvino,
-        verdicts.power,
-        public_shapes.public_shapes,
-        coverage.queueing,
-        costs.reading,
-        costs.scale,
-        verdicts.sequential,
-        verdicts.sets,
-        costs.share,
-        comparisons.slices,
-        comparisons.slowdown,
-        coverage.spread,
-        costs.start,
-        coverage.stopping,
-        coverage.stretches,
-        coverage.tuner,
-        comparisons.turns,
-        verdicts.wandering,
-    )
+_MODULES = {
+    "comparisons": ("against", "gate", "openvino", "slices", "slowdown", "turns"),
+    "costs": ("export", "fpga", "share", "start"),
+    "coverage": ("capacity", "intervals", "queueing", "spread", "stopping", "stretches", "tuner"),
+    "gui": ("gui_acts", "gui_pairs", "gui_window"),
+    "large_runs": ("reading", "scale"),
+    "loops": ("lanes", "loop", "open_loop"),
+    "public_shapes": ("public_shapes",),
+    "verdicts": (
+        "aa",
+        "apart",
+        "changes",
+        "noticed",
+        "power",
+        "sequential",
+        "sets",
+        "wandering",
+    ),
 }
+BENCHMARKS = {name: module for module, names in _MODULES.items() for name in names}
+"""By name the module whose function it is, which is imported where it is run."""
 
 
 def main(arguments: list[str]) -> None:
@@ -78,10 +51,10 @@ def main(arguments: list[str]) -> None:
     if unknown_names:
         sys.exit(f"no benchmark {', '.join(unknown_names)}; known are {', '.join(BENCHMARKS)}")
     for name in names or BENCHMARKS:
-        print(f"\n== {name}\n{BENCHMARKS[name].__doc__}\n", flush=True)
-        benchmark = BENCHMARKS[name]
+        benchmark = getattr(import_module(f"tests.benchmarks.{BENCHMARKS[name]}"), name)
+        print(f"\n== {name}\n{benchmark.__doc__}\n", flush=True)
         if options.against:
-            benchmark = partial(costs.reading, options.against)
+            benchmark = partial(benchmark, options.against)
         if not options.write:
             benchmark()
             continue
