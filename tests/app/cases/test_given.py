@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,28 @@ def test_only_int8_is_calibrated(tmp_path: Path) -> None:
     fp32, int8 = cases(calibration=str(tmp_path / "samples.npz"), precisions=["fp32", "int8"])
     assert fp32.given == UserFiles()
     assert int8.given.calibration
+
+
+def test_calibration_is_no_part_of_what_a_float_case_is_known_by(tmp_path: Path) -> None:
+    paths = {}
+    for field in ("inputs", "calibration"):
+        paths[field] = str(tmp_path / f"{field}.npz")
+        np.savez(paths[field], x=np.zeros(4, np.float32))
+    both = UserFiles.of_paths(paths)
+    assert both.at("int8") is both
+    inputs = UserFiles.of_paths({"inputs": paths["inputs"]})
+    assert both.at("fp32").identity == inputs.identity != both.identity
+
+
+def test_each_further_file_of_inputs_makes_another_case(tmp_path: Path) -> None:
+    files = [str(tmp_path / f"{number}.npz") for number in range(3)]
+    for number, file in enumerate(files):
+        np.savez(file, x=np.full(4, number, np.float32))
+    known = [
+        UserFiles.of_paths({"inputs": files[0]}, more_inputs=more).identity
+        for more in ([], [files[1]], [files[2]], [files[1], files[2]])
+    ]
+    assert all(first != second for first, second in combinations(known, 2))
 
 
 def test_own_inputs_set_the_axes(tmp_path: Path) -> None:

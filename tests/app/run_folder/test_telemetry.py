@@ -90,6 +90,15 @@ def test_without_a_counter_the_power_is_integrated(tmp_path: Path) -> None:
     assert row["energy_uncertainty"] == pytest.approx(1.0), "a reading is the mean of a second"
 
 
+def test_readings_at_the_ends_of_a_round_are_of_it(tmp_path: Path) -> None:
+    """From the start of the first run, at 1 s, to the end of the last, at 2.999 s."""
+    readings = [Reading(at(t), "gpu:0", power_w=100.0) for t in (1.0, 2.999)]
+    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
+    assert row["power_w"] == pytest.approx(100.0)
+    assert row["energy_mj_per_inference"] == pytest.approx(100_000.0 * 1.999 / 200)
+    assert row["energy_uncertainty"] == pytest.approx(1.0 / 1.999)
+
+
 def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:
     readings = [
         Reading(at(t), device, energy_mj=scale * t, clock_mhz=clock, throttle=why)

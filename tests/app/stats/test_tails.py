@@ -18,6 +18,7 @@ from app.stats.quantiles import Interval
 from app.stats.tails import (
     early_stopping,
     exact_interval,
+    extremal_index,
     independent_runs,
     late_share_of,
     most_above,
@@ -34,6 +35,16 @@ def test_of_independent_runs_the_interval_is_clopper_and_pearsons(late: int, run
     exact = binomtest(late, runs).proportion_ci(0.95, "exact")
     bounds = exact_interval(late, runs)
     assert (bounds.low, bounds.high) == pytest.approx((exact.low, exact.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("gaps", [(5, 1, 1, 13), (3, 40), (1, 1, 9, 1, 30)])
+def test_clusters_are_counted_by_the_gaps_between_exceedances(gaps: tuple[int, ...]) -> None:
+    """Equation 11 of Ferro and Segers as it is printed, not as the three sums of the program."""
+    mask = np.zeros(sum(gaps) + 3, bool)
+    mask[np.cumsum((1, *gaps))] = True
+    squared_sum = sum(gap - 1 for gap in gaps) ** 2
+    products = len(gaps) * sum((gap - 1) * (gap - 2) for gap in gaps)
+    assert extremal_index(mask) == pytest.approx(min(1.0, 2.0 * squared_sum / products))
 
 
 def test_rounds_alike_are_counted_as_one_sample() -> None:
