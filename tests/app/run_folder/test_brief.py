@@ -11,6 +11,7 @@ import numpy as np
 from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of
 from app.run_folder.folder import RunFolder, write_inputs
 from app.run_folder.live_status import Live, LiveFile, run_headline
+from app.run_folder.run import Run
 from exporters.diagnostics.catalogue import action, diagnostic
 from exporters.types import Reference, save_reference
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of
@@ -84,3 +85,12 @@ def test_inputs_are_copied_a_part_at_a_time(tmp_path: Path) -> None:
     with np.load(tmp_path / "kept.npz") as copy:
         assert set(copy.files) == {"x", "a/b"}
         assert np.array_equal(copy["x"], large)
+
+
+def test_a_case_is_of_its_own_host_and_else_of_the_runs(tmp_path: Path) -> None:
+    manifest = replace(manifest_of((CASE,)), environment={"host": "board"})
+    run = Run(tmp_path, manifest, {}, {}, {})
+    assert run.host_of(CASE) == "board"
+    assert run.host_of(replace(CASE, host="server")) == "server"
+    unknown = Run(tmp_path, replace(manifest, environment={}), {}, {}, {})
+    assert unknown.host_of(CASE) == ""
