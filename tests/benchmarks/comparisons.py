@@ -42,6 +42,7 @@ from tests.benchmarks.measured import (
     p50_us,
     ratio_text,
     rows_of,
+    spread_text,
 )
 from tests.benchmarks.tables import write_table
 from tests.checkout import ROOT
@@ -320,9 +321,7 @@ def _judged_tool(tool: str, answers: Sequence[Answer]) -> Sequence[object]:
         for side in sides
     ]
     extents = [
-        f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
-        for side in sides
-        if (ratios := [ratio for _, _, ratio, _ in side])
+        spread_text([ratio for _, _, ratio, _ in side], 3, "") if side else "none" for side in sides
     ]
     undecided = sum(word == "undecided" for _, word, _, _ in answers)
     seconds = [seconds for *_, seconds in answers]

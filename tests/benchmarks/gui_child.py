@@ -44,10 +44,9 @@ def main() -> None:
             answer |= _open(window, Path(rest[0])) | _scroll(window)
         case "switch":
             answer |= _open(window, Path(rest[0])) | _switch(app, window)
-        case "read":
-            answer |= gui_acts.read(app) | gui_acts.redraw(app)
-        case "table":
-            answer |= gui_acts.table(app)
+        case "acts":
+            window.hide()  # it would get the pointer's events
+            answer |= gui_acts.table(app) | gui_acts.read(app) | gui_acts.redraw(app)
         case "watch":
             _watch(window)
         case "frames" | "memory":
