@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
@@ -24,16 +23,12 @@ from app.run_folder.manifest import new_manifest
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.diagnostics.diagnostic import Diagnostic
+from tests.exporters.support import model_of
 
 
 def tiny_model(path: Path) -> Path:
     """One Relu over 8 floats."""
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8])
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "tiny", [x], [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
-    model.ir_version = 10
-    onnx.save(model, path)
+    onnx.save(model_of("(float[1,8] x) => (float[1,8] y) { y = Relu(x) }"), path)
     return path
 
 

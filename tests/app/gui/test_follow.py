@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import math
 import threading
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -16,11 +14,10 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.follow import Follower
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.window import MainWindow
-from tests.app.gui.runs import measured_run, new_run, record_round, records
+from tests.app.gui.runs import measured_run
 from tests.app.gui.windows import dialogs, open_run, seen
 from tests.app.run_folder.runs import damage_line
 
@@ -79,33 +76,6 @@ def test_every_case_is_compared_and_judged_and_not_only_those_in_the_plots(
     window.compare_with(second)
     view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: len(view.table()[1]) == len(cases), timeout=60_000)
-
-
-SMALL = Case("cnn_tiny", "fake")
-
-
-def test_a_follower_tells_what_is_added_and_leaves_nothing_behind(
-    qtbot: QtBot, tmp_path: Path
-) -> None:
-    threads, children = threading.active_count(), psutil.Process().children(recursive=True)
-    with new_run(tmp_path / "run", [SMALL], rounds=2) as folder:
-        record_round(folder, SMALL, 0, records([50.0] * 400))
-        follower = Follower(tmp_path / "run")
-        counts: list[int] = []
-
-        def has_counted(samples: int) -> bool:
-            if (state := follower.take()) is not None:
-                counts.append(int(state.series[0].counts.sum()))
-            return samples in counts
-
-        follower.start()
-        qtbot.waitUntil(lambda: has_counted(400), timeout=10_000)
-        record_round(folder, SMALL, 1, records([50.0] * 5))
-        qtbot.waitUntil(lambda: has_counted(405), timeout=10_000)
-        follower.close()
-    assert follower.isFinished()
-    assert threading.active_count() == threads
-    assert psutil.Process().children(recursive=True) == children
 
 
 class _Cycle:
@@ -181,36 +151,10 @@ def _has_plots(view: PlotView) -> bool:
     return bool(view.plots)
 
 
-def _press_baseline(window: MainWindow, row: int) -> None:
-    window.table.view.setCurrentIndex(window.table.filter.index(row, 0))
-    window.table.view.clearSelection()
-    window.table.baseline_action.trigger()
-
-
 def _grey(view: HistogramView) -> list[str]:
     """The baselines that are drawn behind, by their legend lines."""
     view.refresh()
     return [e.text for e in view.legend._entries if e.text.startswith("baseline ")]
-
-
-def test_cases_of_the_run_are_baselines_of_which_there_may_be_several(
-    window: MainWindow, qtbot: QtBot, monday: HistogramView
-) -> None:
-    _press_baseline(window, 0)
-    qtbot.waitUntil(lambda: len(_grey(monday)) == 1, timeout=20_000)
-    first = "baseline mlp · fake · 1 thread"
-    assert _grey(monday) == [first]
-    _press_baseline(window, 1)
-    qtbot.waitUntil(lambda: len(_grey(monday)) == 2, timeout=20_000)
-    read_cells = partial(_read_column, window, "p50 / mlp · fake · 1 thread")
-    qtbot.waitUntil(lambda: sum("slower" in cell for cell in read_cells()) == 2, timeout=60_000)
-    cells = read_cells()
-    assert cells[0] == "", "nothing is held against itself"
-    assert math.isclose(float(cells[2].split()[0]), 303.0 / 103.0, rel_tol=5e-3)
-    _press_baseline(window, 1)
-    _press_baseline(window, 0)
-    qtbot.waitUntil(lambda: _grey(monday) == [], timeout=20_000)
-    assert len(monday.plots) == 1
 
 
 def test_another_run_is_a_baseline_of_the_cases_that_it_has(

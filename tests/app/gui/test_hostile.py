@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.formatting.text import printable
-from app.gui.look.text import PlainLabel, caption, plain_tip, write_csv
+from app.gui.look.text import write_csv
 from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
@@ -93,12 +92,3 @@ def test_what_is_copied_and_saved_runs_in_no_spreadsheet(
     header, rows = window.table.table()
     write_csv(tmp_path / "view.csv", ["=cmd", *header[1:]], rows)
     assert not formulas((tmp_path / "view.csv").read_bytes())
-
-
-def test_text_of_others_is_given_to_qt_as_text(qtbot: QtBot) -> None:
-    label = PlainLabel(TAG)
-    qtbot.addWidget(label)
-    assert label.textFormat() == Qt.TextFormat.PlainText
-    assert seen(plain_tip(TAG)) == TAG
-    assert seen(plain_tip("a\nb\x1b")) == "a\nb\\x1b"
-    assert caption("a & b\tc") == printable("a && b\tc")

@@ -110,27 +110,6 @@ def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
     assert not list(tmp_path.glob("*.json"))
 
 
-def test_a_disk_that_is_full_is_told_as_such(
-    control: RunControl, qtbot: QtBot, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Python keeps a .pyc file that was cut off at the limit: every later import of it fails.
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    control.run(fake_plan(model, rounds=50))
-    folder, child = _folder(control), control.child
-    qtbot.waitUntil(lambda: _count_rounds(folder) >= 1, timeout=TIMEOUT_MS)
-    size = max(path.stat().st_size for path in (folder / "journal").iterdir())
-    errors: list[GraphlapError] = []
-    control.refused.connect(errors.append)
-    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as blocker:
-        assert child is not None
-        psutil.Process(child.pid).rlimit(psutil.RLIMIT_FSIZE, (size, size))
-    assert blocker.args[1] == 1
-    (error,) = errors
-    # The journal's line or a round's samples: whichever comes first says it in the same words.
-    assert "can't be written any more (File too large)" in error.cause
-    assert error.remedy.startswith("raise the limit on a file's size")
-
-
 _LAUNCH = """
 import sys
 from pathlib import Path

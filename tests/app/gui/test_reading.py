@@ -15,7 +15,6 @@ from app.gui.panels.case_rows import Line
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.read.reading import Brush
-from app.gui.view_commands import export_svg
 from app.gui.window import MainWindow
 from tests.app.gui.runs import measured_run, steady
 from tests.app.gui.windows import open_run, seen, wait_for_summaries
@@ -135,15 +134,3 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     assert _swatch(window, hidden_series) == QColor(view.theme.base), (
         "an empty frame: it is in no plot"
     )
-
-    qtbot.waitUntil(lambda: view.arrangement.listed, timeout=10_000)
-    view.refresh()
-    assert not any(entry.of_series for entry in view.legend._entries)
-    export_svg(view, tmp_path / "picture.svg")
-    assert "lstm_tiny (wall clock)" in (tmp_path / "picture.svg").read_text("utf-8")
-    window.actions_by_key["cases"].trigger()
-    assert window.series_list.isHidden()
-    view.refresh()
-    assert sum(entry.of_series for entry in view.legend._entries) == 2
-    window.actions_by_key["cases"].trigger()
-    assert window.series_list.isVisible()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 import threading
 from pathlib import Path
 
@@ -123,30 +121,6 @@ def test_the_first_result_is_one_click_away(window: MainWindow, qtbot: QtBot) ->
     plan, estimate = blocker.args
     assert plan.sweeps[0].runtimes == ("ort-cpu",)
     assert estimate.longest_s < 60
-
-
-@pytest.mark.rare
-def test_a_killed_process_is_shown_as_interrupted_and_resumed_as_running(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=20))
-    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    assert window.control.child is not None
-    os.killpg(window.control.child.pid, signal.SIGKILL)
-    qtbot.waitUntil(lambda: window.progress.word.text() == "INTERRUPTED", timeout=TIMEOUT_MS)
-    qtbot.waitUntil(window.actions_by_key["resume_run"].isEnabled, timeout=TIMEOUT_MS)
-    assert window.control.state == "idle"
-    assert "measuring" not in statuses(window)
-
-    window.actions_by_key["resume_run"].trigger()
-    words = {window.progress.word.text()}
-    window.feed.beat.connect(lambda: words.add(window.progress.word.text()))
-    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    assert words == {""}, "no word of the process before while another one runs"
-    phase = window.progress.values["phase"]
-    qtbot.waitUntil(lambda: phase.text() == "measuring", timeout=TIMEOUT_MS)
-    window.actions_by_key["stop"].trigger()
-    qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
 
 
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 9))

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.case import Case
-from tests.app.gui.runs import new_run
-
 ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings")
 LATER = ("scipy",)
 """What takes long to load and is not needed before there are samples."""
@@ -69,34 +66,3 @@ def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path: Path, name: 
     result = _run("-m", "app", *option, str(tmp_path / file), QT_QPA_PLATFORM="offscreen")
     assert result.returncode == 2
     assert file in result.stderr
-
-
-OPENED = """
-import sys
-from pathlib import Path
-from PySide6.QtCore import QTimer
-from app.gui import main, window
-
-def look(shown):
-    models = shown.editor.draft.sweeps[0].models
-    print(shown.feed.folder.name if shown.feed.folder else models)
-    shown.close()
-
-original = window.MainWindow.show
-window.MainWindow.show = lambda self: (original(self), QTimer.singleShot(400, lambda: look(self)))
-sys.exit(main.main([Path(path) for path in sys.argv[1:]]))
-"""
-
-
-@pytest.mark.rare
-def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path: Path) -> None:
-    from tests.app.gui.runs import tiny_model
-
-    model = tiny_model(tmp_path / "tiny.onnx")
-    with new_run(tmp_path / "monday", [Case("mlp", "fake")]):
-        pass
-    places = {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path / "home")}
-    result = _run("-c", OPENED, str(tmp_path / "monday"), **places)
-    assert result.stdout.strip() == "monday", result.stderr
-    result = _run("-c", OPENED, str(model), **places)
-    assert result.stdout.strip() == repr((str(model),)), result.stderr

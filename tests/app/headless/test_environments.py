@@ -160,30 +160,6 @@ def test_a_name_of_the_users_own_is_no_release(work: Path) -> None:
     assert not environments_folder().exists()
 
 
-@pytest.mark.rare
-@pytest.mark.timeout(600)
-def test_real_releases_of_the_index_measure_one_file_each_with_its_own_library(
-    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    releases = ("1.17", "1.18", "1.22", "1.24")
-    specs = ",".join(f"ort-cpu@{release}" for release in releases)
-    command = ("run", "add.onnx", "--runtimes", specs, "--rounds", "1", "--out", "out", "--install")
-    code, _, errors = run(*command)
-    if code == 2 and "can't be installed" in errors:
-        pytest.skip(errors.splitlines()[-1])
-    assert code == 0, errors
-    row_by_release = {row["environment"]: row for row in rows(work / "out")}
-    assert row_by_release.keys() == set(releases)
-    for release, row in row_by_release.items():
-        assert (row["status"], row["output_ok"], row["precision"]) == ("ok", "true", "fp32")
-        assert row["runtime_version"].startswith(f"{release}.")
-        assert Path(row["engine_path"]).is_relative_to(environments_folder())
-        is_lowered = "ir_version_lowered" in row["warning_codes"]
-        assert is_lowered == (release == "1.17"), "1.18 is the first that opens IR version 10"
-    assert len({row["model_sha256"] for row in row_by_release.values()}) == 1
-
-
 def test_rows_say_which_engine_their_process_really_loaded(swept: Swept) -> None:
     plain_row, other_row = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
     assert (plain_row["status"], other_row["status"]) == ("ok", "ok"), swept.rows

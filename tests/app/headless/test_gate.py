@@ -378,34 +378,27 @@ def test_a_project_sets_no_gate_by_itself(project: Path, key: str) -> None:
     assert code == 2 and "--trust-project" not in errors
 
 
-@pytest.mark.parametrize("origin", ["flag", "project", "named", "user", "default"])
-def test_a_gate_names_the_origin_of_its_threshold(runs: Path, project: Path, origin: str) -> None:
+def test_a_gate_names_the_origin_of_its_threshold(runs: Path, project: Path) -> None:
     """Of a run that is measured, and of two that are there."""
-    text = "threshold = 0.95\n"
-    more: tuple[str, ...] = ()
-    expected = "default"
-    if origin == "flag":
-        more, expected = ("--threshold", "95%"), "command line"
-    elif origin == "project":
-        Path("graphlap.toml").write_text(text)
-        more, expected = ("--trust-project",), f"project {project / 'graphlap.toml'}"
-    elif origin == "named":
-        Path("own.toml").write_text(text)
-        more, expected = ("--config", "own.toml"), "file own.toml"
-    elif origin == "user":
-        user_file().write_text(text)
-        expected = f"user {user_file()}"
-    if origin == "flag":
-        code, errors, settings = gated("band", *more)
-    else:
-        compare_words = ("compare", str(runs / "whole"), str(runs / "other"), *more)
-        code, _, errors = run(*compare_words, "--fail-on", "slower", "--json", "v.json")
-        settings = json.loads(Path("v.json").read_text("utf-8"))["gate"]["settings"]
-    assert code in (0, 1, 3), errors
-    assert {entry["name"] for entry in settings} == {by_key()[key].name for key in GATE_KEYS}
-    (entry,) = [entry for entry in settings if entry["name"] == "threshold"]
-    assert entry["origin"] == expected
-    assert float(entry["value"]) == (0.02 if origin == "default" else 0.95)
+    names = {by_key()[key].name for key in GATE_KEYS}
+    _, _, measured_settings = gated("band", "--threshold", "95%")
+    own, own_project = Path("own.toml"), Path("graphlap.toml")
+    answers = [(measured_settings, "command line", 0.95)]
+    for file, more, origin, value in (
+        (None, (), "default", 0.02),
+        (own_project, ("--trust-project",), f"project {project / 'graphlap.toml'}", 0.95),
+        (own, ("--config", "own.toml"), "file own.toml", 0.95),
+        (user_file(), (), f"user {user_file()}", 0.95),
+    ):
+        if file:
+            file.write_text("threshold = 0.95\n")
+        _, answer = judge("compare", runs / "whole", runs / "other", *more)
+        answers.append((answer["gate"]["settings"], origin, value))
+        own_project.unlink(missing_ok=True)
+    for settings, origin, value in answers:
+        assert {entry["name"] for entry in settings} == names
+        (entry,) = [entry for entry in settings if entry["name"] == "threshold"]
+        assert (entry["origin"], float(entry["value"])) == (origin, value)
 
 
 def test_two_gates_of_one_project_agree(project: Path) -> None:

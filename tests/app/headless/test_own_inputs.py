@@ -7,13 +7,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper, save_model
+from onnx import save_model
 
 from app.columns.load import set_runs
 from app.runs.reader import read_run
 from tests.app.headless.batch import rows, run
-from tests.app.headless.own_inputs import save_loop, save_sets
-from tests.exporters.support import graph, tensor
+from tests.exporters.support import model_of
+
+TRIPS = {"quick": 1, "slow": 80, "middle": 12}
+"""How often each set has the loop run."""
+SIDE = 16
+NEG = "(float[n,2] x) => (float[n,2] y) { y = Neg(x) }"
+
+
+def save_loop(path: Path) -> None:
+    """`n` times a product of two matrices."""
+    text = """(int64 n, float[16,16] x) => (float[16,16] y) { y = Loop <body = body
+    (int64 i, bool go, float[16,16] a) => (bool still, float[16,16] next)
+    { next = MatMul(a, w) still = Identity(go) }> (n, true, x) }"""
+    constants = {"w": np.eye(SIDE, dtype=np.float32), "true": np.array(True)}
+    save_model(model_of(text, constants), path)
+
 
 QUICK = ("--headless", "--rounds", "1", "--out", "run")
 
@@ -21,7 +35,9 @@ QUICK = ("--headless", "--rounds", "1", "--out", "run")
 @pytest.fixture
 def loop(work: Path) -> Path:
     save_loop(work / "loop.onnx")
-    save_sets(work)
+    for name, trips in TRIPS.items():
+        arrays = {"n": np.array(trips), "x": np.ones((SIDE, SIDE), np.float32)}
+        np.savez(work / f"{name}.npz", **arrays)  # type: ignore[arg-type]
     return work
 
 
@@ -62,8 +78,7 @@ def test_each_run_is_told_under_the_set_that_it_was_fed(loop: Path, more: tuple[
 
 
 def test_sets_of_other_sizes_are_refused_before_anything_is_measured(work: Path) -> None:
-    node = helper.make_node("Neg", ["x"], ["y"])
-    save_model(graph([node], [tensor("x", ["n", 2])], [tensor("y", ["n", 2])]), work / "neg.onnx")
+    save_model(model_of(NEG), work / "neg.onnx")
     for size in (2, 3):
         np.savez(work / f"{size}.npz", x=np.ones((size, 2), np.float32))
     code, _, stderr = run(*QUICK, "--models", "neg.onnx", "--inputs", "2.npz", "--inputs", "3.npz")
@@ -72,19 +87,8 @@ def test_sets_of_other_sizes_are_refused_before_anything_is_measured(work: Path)
     assert not (work / "run").exists()
 
 
-def test_a_set_in_a_plan_file_may_be_one_text(loop: Path) -> None:
-    (loop / "plan.toml").write_text(
-        'rounds = 1\ninputs = "slow.npz, quick.npz"\n[[sweeps]]\nmodels = ["loop.onnx"]\n'
-        'runtimes = ["ort-cpu"]\n'
-    )
-    assert run("--headless", "--plan", "plan.toml", "--out", "run")[0] == 0
-    (row,) = rows(loop / "run")
-    assert (row["user_files"], row["input_sets"]) == ("inputs=slow.npz,quick.npz", "2 sets in turn")
-
-
 def test_data_beside_the_model_sets_its_sizes_and_the_answer_says_what_was_fed(work: Path) -> None:
-    node = helper.make_node("Neg", ["x"], ["y"])
-    save_model(graph([node], [tensor("x", ["n", 2])], [tensor("y", ["n", 2])]), work / "neg.onnx")
+    save_model(model_of(NEG), work / "neg.onnx")
     np.savez(work / "neg.npz", x=np.ones((5, 2), np.float32))
     folder = work / "mine"
     folder.mkdir()

@@ -216,16 +216,6 @@ def test_a_folder_that_is_moved_away_ends_with_1_and_resumes_where_it_is(work: P
     assert [row["status"] for row in rows(work / "elsewhere")] == ["ok"] * 2
 
 
-@pytest.mark.rare
-def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path) -> None:
-    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
-    children = [launch(*base) for _ in range(4)]
-    for child in children:
-        out, log = child.communicate(timeout=120)
-        assert child.returncode == 0, (out, log)
-    assert len(list((work / "graphlap-results").iterdir())) == 4
-
-
 ONE = ("--rounds", "1", "--out", "run")
 
 
@@ -321,16 +311,3 @@ def test_a_runtime_that_was_not_there_is_measured_when_it_is(
     (row,) = rows(work / "run")
     assert (row["status"], row["rounds"]) == ("ok", "2")
     assert run("verify", "run")[0] == 0
-
-
-def test_resuming_or_repeating_a_finished_run_measures_nothing(work: Path) -> None:
-    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
-    assert run(*base)[0] == 0
-    samples_before = samples_of(work / "run")
-    assert run("resume", "run")[0] == 0
-    assert samples_of(work / "run") == samples_before
-    content = (work / "run" / "results.csv").read_bytes()
-    code, _, errors = run(*base)
-    assert code == 2
-    assert "belongs to another run" in errors
-    assert (work / "run" / "results.csv").read_bytes() == content

@@ -144,17 +144,8 @@ def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
 
 def test_a_card_must_be_as_it_was(work: Path) -> None:
     shutil.copy(Path(cards.__file__).with_name("v80.toml"), work / "own.toml")
-    arguments = (
-        "--models",
-        "add.onnx",
-        "--runtimes",
-        "fpga:own.toml",
-        "--rounds",
-        "1",
-        "--out",
-        "run",
-    )
-    assert run("--headless", *arguments)[0] == 0
+    arguments = ("--headless", "--models", "add.onnx", "--runtimes", "fpga:own.toml")
+    assert run(*arguments, "--rounds", "1", "--out", "run")[0] == 0
     with (work / "own.toml").open("a") as file:
         file.write("\n")
     assert "own.toml" in refused(work / "run")
@@ -253,13 +244,8 @@ def fail_follow_ups(folder: Path, *, transient: bool) -> None:
             continue
         if line["kind"] in KINDS:
             line |= {"reason": "it was killed", "transient": transient}
-            empty_values = {
-                "process": SCOUT,
-                "phases_ms": {},
-                "top1": None,
-                "file": "",
-                "total_us": 0.0,
-            }
+            empty_values = {"process": SCOUT, "phases_ms": {}, "top1": None, "file": ""}
+            empty_values |= {"total_us": 0.0}
             line |= {name: value for name, value in empty_values.items() if name in line}
         lines.append(json.dumps(line))
     journal.write_text("\n".join(lines) + "\n", "utf-8")
@@ -386,10 +372,8 @@ def of_two_rounds(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path
         patch.setenv("GRAPHLAP_CACHE", str(cache))
         patch.chdir(folder)
         graph = write_add_graph(folder / "add.onnx")
-        assert (
-            run("--headless", "--models", str(graph), *FAKE, "--rounds", "2", "--out", "run")[0]
-            == 0
-        )
+        command = ("--headless", "--models", str(graph), *FAKE, "--rounds", "2", "--out", "run")
+        assert run(*command)[0] == 0
     return folder / "run"
 
 

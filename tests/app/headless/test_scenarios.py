@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
-from onnx import helper, save_model
+from onnx import save_model
 
 from app.runs.reader import read_run
 from tests.app.headless.batch import FAKE, SLEEPING, rows, run
 from tests.app.sweep.sweeps import write_add_graph
-from tests.exporters.support import graph, tensor
+from tests.exporters.support import model_of
 
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--preset", "glance")
@@ -67,11 +66,9 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
 
 def test_a_graph_without_a_batch_axis_has_runs_in_a_second(work: Path) -> None:
     """Its inputs share no leading size: a run counts as one input, so that replicas can scale."""
-    node = helper.make_node("Concat", ["x", "h"], ["y"], axis=0)
     path = work / "joined.onnx"
-    save_model(
-        graph([node], [tensor("x", [2, 8]), tensor("h", [3, 8])], [tensor("y", [5, 8])]), path
-    )
+    text = "(float[2,8] x, float[3,8] h) => (float[5,8] y) { y = Concat <axis = 0> (x, h) }"
+    save_model(model_of(text), path)
     flags = ("--runtimes", "fake", *SLEEPING, "--preset", "glance", "--rounds", "1")
     code, out, errors = run("run", str(path), *flags, "--replicas", "2", "--out", "run")
     assert code == 0, errors
@@ -188,7 +185,6 @@ def test_the_first_runs_of_shapes_are_told_beside_the_later_ones(work: Path) -> 
         *("--condition", "shapes:mix.csv", "--preset", "quick", "--rounds", "1"),
     )
     assert code == 0, errors
-    assert "latency by shape: open · ort-cpu" in out
     assert "batch 1000" in out
     (row,) = rows(work / "run")
     assert (row["batch_size"], row["axes"], row["throughput_per_s"]) == ("", "", "")
@@ -198,23 +194,6 @@ def test_the_first_runs_of_shapes_are_told_beside_the_later_ones(work: Path) -> 
     assert row["input_sets"] == "one set for each shape"
     (work / "mix.csv").unlink()
     assert read_run(work / "run").cases[0].condition.points == ({"batch": 1}, {"batch": 1000})
-
-
-@pytest.mark.rare
-def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
-    """The scripted engine takes half a millisecond longer after more than 5 ms."""
-    script = ("--option", "fake.latency_us=50", "--option", "fake.after_pause_us=500")
-    arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
-    flags = ("--idle-sweep", "2ms..20ms", "--plot", "gaps.svg", "--out", "run")
-    code, out, errors = run(*arguments, *flags)
-    assert code == 0, errors
-    assert "latency after a pause: add" in out
-    lines = (line.split() for line in out.split("latency after a pause")[1].splitlines())
-    p50_us = {" ".join(words[:2]): words[2] for words in lines if words[1:2] == ["ms"]}
-    assert list(p50_us) == ["2.00 ms", "5.00 ms", "10.0 ms", "20.0 ms"]
-    assert float(p50_us["20.0 ms"]) >= 550
-    picture = ElementTree.parse(work / "gaps.svg").getroot()
-    assert list(picture.iter("{http://www.w3.org/2000/svg}polyline"))
 
 
 def test_each_row_tells_its_neighbour_and_one_that_fails_costs_its_own_row(work: Path) -> None:
@@ -241,9 +220,8 @@ def test_an_engine_that_gets_slower_is_told_with_how_much_and_when(work: Path) -
     """The scripted engine grows by 20 % of its time a second, from 1 on, warm-up included."""
     script = ("--option", "fake.latency_us=300", "--option", "fake.slowing=0.2")
     arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
-    code, out, errors = run(*arguments, "--condition", "sustained:3s", "--out", "run")
+    code, _, errors = run(*arguments, "--condition", "sustained:3s", "--out", "run")
     assert code == 0, errors
-    assert "sustained: first and last tenth (0.3 s), for want of two minutes" in out
     (row,) = rows(work / "run")
     assert row["condition"] == "sustained:3s"
     assert float(row["duration_s"]) >= 3.0

@@ -62,23 +62,6 @@ def test_a_list_for_a_full_disk_says_so(work: Path) -> None:
     assert errors == "graphlap: standard output can't be written (No space left on device)\n"
 
 
-@pytest.mark.rare
-def test_names_that_are_no_text_are_measured_told_and_resumed(work: Path) -> None:
-    (work / "add.onnx").rename(work / os.fsdecode(b"[red]bad\xff\r\x1b[31m.onnx"))
-    code, out, errors = in_a_shell("", *MEASURED, "--rounds", "2")
-    assert code == 0, errors
-    assert r"[red]bad\xff\r\x1b[31m" in out
-    assert "\x1b" not in out + errors
-    for samples in (work / "run" / "samples").iterdir():
-        samples.unlink()
-    for journal in (work / "run" / "journal").iterdir():
-        journal.unlink()
-    code, out, errors = in_a_shell("", sys.executable, "-m", "app", "resume", "run")
-    assert code == 0, errors
-    (row,) = rows(work / "run")
-    assert (row["model"], row["rounds"]) == ("[red]bad\\xff\r\x1b[31m.onnx", "2")
-
-
 BATCH = (sys.executable, "-m", "app", "--headless", *FAKE, *SLEEPING, "--rounds", "1")
 
 

@@ -6,22 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
 from PIL import Image
+
+from tests.exporters.support import model_of
 
 CLASSES = 10
 
 
 def write_echo_graph(path: Path) -> Path:
     """An .onnx classifier whose answer is the largest of the ten numbers that it is given."""
-    graph = helper.make_graph(
-        [helper.make_node("Identity", ["x"], ["y"])],
-        "echo",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", CLASSES])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", CLASSES])],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    onnx.save(model, path)
+    onnx.save(model_of("(float[batch,10] x) => (float[batch,10] y) { y = Identity(x) }"), path)
     return path
 
 

@@ -60,19 +60,6 @@ def test_right_answers_are_counted_beyond_whole_batches(
     assert (result["top1"], result["images"], result["batch_size"]) == (0.75, 100, 64)
 
 
-@pytest.mark.rare
-def test_the_torch_module_and_its_graph_answer_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    model, _ = export(ExportRequest("digits_mlp_8"))
-    data = "exporters.models.digits:test_set"
-    graph, module = (measured(model, data, runtime) for runtime in ("ort-cpu", "torch-cpu"))
-    assert graph["images"] == module["images"] == 448
-    # Sums are rounded in another order, so an image on the very edge may fall either way.
-    assert graph["top1"] == pytest.approx(module["top1"], abs=1 / 448)
-
-
 def test_a_runtime_that_refuses_the_model_says_why(echo: ExportedModel, tmp_path: Path) -> None:
     result = measured(echo, write_arrays(tmp_path / "a.npz", 64, 0), "torch-cpu")
     assert result["top1"] is None
@@ -83,16 +70,6 @@ def test_more_classes_than_the_model_has_is_a_reason(echo: ExportedModel, tmp_pa
     path = tmp_path / "a.npz"
     np.savez(path, images=np.zeros((64, 10), np.float32), labels=np.full(64, 10))
     assert "has 10 classes and the labels go up to 10" in measured(echo, path)["reason"]
-
-
-@pytest.mark.rare
-def test_a_model_of_several_inputs_is_a_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    model, _ = export(ExportRequest("cnn_tiny"))
-    result = measured(model, write_arrays(tmp_path / "a.npz", 64, 0))
-    assert result["reason"].startswith("cnn_tiny has 4 inputs")
 
 
 def test_what_is_only_timed_differently_is_one_subject(echo: ExportedModel) -> None:

@@ -18,7 +18,7 @@ from app.workers.multistream import AllAtOnce, Queries, share
 from exporters import install_layout
 from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel
-from runtimes.base import Arrays, Lane, Runtime, Session
+from runtimes.base import Lane, Runtime, Session
 from runtimes.calls import timed
 from runtimes.execution import Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
@@ -27,6 +27,7 @@ from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import Settings
 from tests.app.workers.conftest import SHORT, Measure
+from tests.app.workers.test_lanes import Counting
 from tests.runtimes.fpga.card.test_timing import compiled
 from tests.runtimes.fpga.graphs import cnn_step
 
@@ -48,31 +49,21 @@ CALLS = pytest.mark.parametrize(
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
 
 
-class Noting(Lane):
+class Noting(Counting):
     """Notes when each of its runs began and ended; fails in the run that it is told."""
 
     def __init__(self, sleep_s: float = 0.0, fails_at: int = 0) -> None:
-        self.runs: list[tuple[int, int]] = []
-        self.steps = 0
+        super().__init__()
+        self.times: list[tuple[int, int]] = []
         self._sleep_s, self._fails_at = sleep_s, fails_at
         self.run = self._note
 
     def _note(self) -> None:
         begin = time.perf_counter_ns()
         time.sleep(self._sleep_s)
-        self.runs.append((begin, time.perf_counter_ns()))
-        if len(self.runs) == self._fails_at:
+        self.times.append((begin, time.perf_counter_ns()))
+        if len(self.times) == self._fails_at:
             raise ValueError("no luck")
-
-    def advance(self) -> None:
-        self.steps += 1
-
-    def bind(self, inputs: Arrays) -> None: ...
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def poison(self) -> None: ...
 
 
 def queries(*lanes: Lane, size: int, streaming: bool = False) -> Queries:
@@ -91,10 +82,10 @@ def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended
     lanes = [Noting(0.0003), Noting(0.0001)]
     with queries(*lanes, size=5, streaming=True) as blocks:
         records = blocks.block(0.02, minimum=5)
-    assert [len(lane.runs) for lane in lanes] == [3 * len(records), 2 * len(records)]
-    assert [lane.steps for lane in lanes] == [len(lane.runs) for lane in lanes]
+    assert [len(lane.times) for lane in lanes] == [3 * len(records), 2 * len(records)]
+    assert [lane.steps for lane in lanes] == [len(lane.times) for lane in lanes]
     for number, record in enumerate(records):
-        runs = lanes[0].runs[3 * number : 3 * number + 3] + lanes[1].runs[2 * number :][:2]
+        runs = lanes[0].times[3 * number : 3 * number + 3] + lanes[1].times[2 * number :][:2]
         assert record["started_ns"] <= min(begin for begin, _ in runs)
         assert record["finished_ns"] >= max(end for _, end in runs)
     assert (records["started_ns"][1:] >= records["finished_ns"][:-1]).all()
@@ -107,7 +98,7 @@ def test_one_lane_answers_a_whole_query_in_the_callers_thread() -> None:
     with queries(lane, size=4) as blocks:
         assert threading.active_count() == thread_count
         records = blocks.block(0.005, minimum=1)
-    assert len(lane.runs) == 4 * len(records)
+    assert len(lane.times) == 4 * len(records)
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -124,7 +115,7 @@ def test_all_that_is_due_at_once_is_run_once_and_what_warms_up_is_over_before() 
     with AllAtOnce(lanes, True, 200_000.0) as blocks:
         records = blocks.block(0.02, minimum=1)
     counted_runs, warm = counted_records(records), records[records["phase"] == WARMUP]
-    assert len(records) == sum(len(lane.runs) for lane in lanes) == sum(x.steps for x in lanes)
+    assert len(records) == sum(len(lane.times) for lane in lanes) == sum(x.steps for x in lanes)
     assert len(set(counted_runs["scheduled_ns"])) == 1
     assert (counted_runs["started_ns"] >= counted_runs["scheduled_ns"]).all()
     assert warm["finished_ns"].max() <= counted_runs["scheduled_ns"][0]
@@ -144,7 +135,7 @@ class Held(Noting):
         self._other, self._runs = other, runs
 
     def _hold(self) -> None:
-        while self.runs and len(self._other.runs) < self._runs:
+        while self.times and len(self._other.times) < self._runs:
             time.sleep(0.0001)
         self._note()
 
@@ -210,9 +201,7 @@ class OfCard(Session):
 
 
 def test_queries_overlap_and_follow_each_other(measure: Measure, tmp_path: Path) -> None:
-    single, runs, _ = measure("fpga", limits=replace(SHORT, simulated_samples=400))
-    if single.status == "unavailable":
-        pytest.skip(single.reason)
+    _, runs, _ = measure("fpga", limits=replace(SHORT, simulated_samples=400))
     result, queries, _ = measure(
         "fpga",
         scenario="multistream:4",
@@ -227,9 +216,7 @@ def test_queries_overlap_and_follow_each_other(measure: Measure, tmp_path: Path)
 
 def test_all_at_once_is_one_query(measure: Measure, tmp_path: Path) -> None:
     limits = replace(SHORT, simulated_samples=200)
-    single, runs, _ = measure("fpga", limits=limits)
-    if single.status == "unavailable":
-        pytest.skip(single.reason)
+    _, runs, _ = measure("fpga", limits=limits)
     result, block, _ = measure(
         "fpga", scenario="offline", limits=limits, samples=tmp_path / "block.bin"
     )
@@ -255,8 +242,6 @@ def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
 def test_a_busy_machine_is_no_warning_of_a_simulated_clock(measure: Measure) -> None:
     busy = "import os; os.getloadavg = lambda: (1e6, 0.0, 0.0)"
     card, _, _ = measure("fpga", limits=replace(SHORT, simulated_samples=10), said_first=busy)
-    if card.status == "unavailable":
-        pytest.skip(card.reason)
     assert "cpu_oversubscribed" not in codes(card.warnings)
     result, _, _ = measure("ort-cpu", said_first=busy)
     assert "cpu_oversubscribed" in codes(result.warnings)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, save
+from onnx import save
 
 from app.cases.scenario import Batcher
 from app.stats.open_loop import batches_of
 from app.workers.batcher import dispatch
 from app.workers.loop import Block
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.types import (
-    PACKAGED,
-    ExportedModel,
-    Reference,
-    axes_key,
-    save_reference,
-)
+from exporters.types import PACKAGED, ExportedModel, Reference, axes_key, save_reference
 from tests.app.workers.conftest import Measure, float_model
 from tests.app.workers.virtual_server import FOREVER, VirtualServer, same_service, served
+from tests.exporters.support import model_of
 
 MS = 1_000_000
 
@@ -35,13 +28,8 @@ BATCHES = (1, 2, 3, 4)
 @pytest.fixture
 def doubling(tmp_path: Path) -> ExportedModel:
     """y = x + x, with a reference at each batch."""
-    sizes = ("batch", 4)
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes) for name in ("x", "y")]
-    graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "x"], ["y"])], "doubling", values[:1], values[1:]
-    )
-    path, opset = tmp_path / "doubling.onnx", [helper.make_opsetid("", 20)]
-    save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
+    path, sizes = tmp_path / "doubling.onnx", ("batch", 4)
+    save(model_of("(float[batch,4] x) => (float[batch,4] y) { y = Add(x, x) }"), path)
     references = {}
     for batch in BATCHES:
         x = np.arange(4 * batch, dtype=np.float32).reshape(batch, 4)
@@ -116,23 +104,6 @@ def test_a_batch_whose_outputs_are_wrong_is_named(
     assert "'y' at batch 2 differs" in result.reason
 
 
-def test_requests_that_come_faster_than_full_batches_are_answered_are_overload(
-    measure: Measure, doubling: ExportedModel
-) -> None:
-    """2,000 a second in batches of two that take 50 ms need fifty servers."""
-    result, _, _ = measure(
-        "fake",
-        model=doubling,
-        options={"latency_us": 50_000.0},
-        scenario="rate:2000/s",
-        batcher=Batcher(2, 0.0),
-    )
-    assert result.stop_reason == "overload"
-    assert result.open_loop is not None
-    assert result.open_loop.left > 0
-    assert result.open_loop.utilisation >= 50
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [({"sessions": 2}, "fake runs 2 at once"), ({"call": "c"}, "use call=python")],
@@ -142,23 +113,10 @@ def test_what_a_batcher_has_no_use_for_is_refused(
 ) -> None:
     runtime = "fake" if "sessions" in options else "ort-cpu"
     result, _, _ = measure(
-        runtime,
-        model=doubling,
-        options=options,
-        scenario="rate:500/s",
-        batcher=Batcher(3, 0.0),
+        runtime, model=doubling, options=options, scenario="rate:500/s", batcher=Batcher(3, 0.0)
     )
     assert result.status == "unsupported"
     assert told in result.reason
-
-
-def test_outputs_that_are_not_compared_are_fed_all_the_same(
-    measure: Measure, doubling: ExportedModel
-) -> None:
-    model = replace(doubling, uncompared=diagnostic("outputs_not_checked"))
-    result, _, _ = measure("ort-cpu", model=model, scenario="rate:500/s", batcher=Batcher(2, 0.0))
-    assert result.status == "ok", result.reason
-    assert result.check is None
 
 
 def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> None:

@@ -13,11 +13,7 @@ import numpy as np
 import pytest
 
 from app.cases.round import Check
-from app.workers.execution_facts import (
-    output_diagnostics,
-    reference_diagnostics,
-    saturation_note,
-)
+from app.workers.execution_facts import output_diagnostics, reference_diagnostics, saturation_note
 from app.workers.output_check import (
     Verdict,
     check_lanes,

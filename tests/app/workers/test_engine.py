@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -10,24 +9,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
 from app.cases.process_settings import ProcessSettings
 from app.machine.placement import highest_realtime, nodes_of, usable_cores
 from app.workers.execution_facts import distributions_of, engine_facts
 from exporters.diagnostics.catalogue import codes, diagnostic
-from exporters.types import (
-    PACKAGED,
-    ExportedModel,
-    Reference,
-    axes_key,
-    save_reference,
-)
+from exporters.types import PACKAGED, ExportedModel, Reference, axes_key, save_reference
 from runtimes.registry import load
 from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.app.workers.conftest import AXES, Measure, float_model
+from tests.exporters.support import model_of
 
 
 def install(site: Path, name: str, *files: str) -> None:
@@ -93,8 +85,7 @@ def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int
 
 @needs_realtime
 @pytest.mark.parametrize(
-    ("runtime", "threads", "options"),
-    [("fake", 1, {"sessions": 2}), ("ort-cpu", 2, {})],
+    ("runtime", "threads", "options"), [("fake", 1, {"sessions": 2}), ("ort-cpu", 2, {})]
 )
 def test_real_time_threads_that_could_wait_for_each_other_for_ever_are_refused(
     measure: Measure, runtime: str, threads: int, options: dict[str, int]
@@ -152,56 +143,10 @@ def described(path: Path, reference: Path) -> ExportedModel:
     return float_model(path, inputs, outputs, {axes_key(AXES): str(reference)})
 
 
-def saved(path: Path, nodes: list[onnx.NodeProto], **constants: np.ndarray) -> Path:
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("batch", *SHAPE[1:]))],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+def saved(path: Path, nodes: str, **constants: np.ndarray) -> Path:
+    model = model_of(f"(float[batch,3,8,8] x) => (float[] y) {{ {nodes} }}", constants)
     onnx.save(onnx.shape_inference.infer_shapes(model), path)
     return path
-
-
-@pytest.fixture
-def quantized(tmp_path: Path) -> ExportedModel:
-    """Two convolutions as onnxruntime's quantizer leaves them, between Q and DQ nodes."""
-    rng = np.random.default_rng(1)
-    plain = saved(
-        tmp_path / "plain.onnx",
-        [
-            helper.make_node("Conv", ["x", "v"], ["h"], name="first"),
-            helper.make_node("Relu", ["h"], ["r"], name="relu"),
-            helper.make_node("Conv", ["r", "w"], ["y"], name="second"),
-        ],
-        v=rng.normal(size=(8, 3, 3, 3)).astype(np.float32),
-        w=rng.normal(size=(4, 8, 3, 3)).astype(np.float32),
-    )
-
-    class Samples(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
-        def __init__(self) -> None:
-            self.left: Iterator[Mapping[str, np.ndarray]] = iter(
-                {"x": rng.normal(size=SHAPE).astype(np.float32)} for _ in range(4)
-            )
-
-        def get_next(self) -> Mapping[str, np.ndarray] | None:
-            return next(self.left, None)
-
-    path = tmp_path / "quantized.onnx"
-    quantize_static(plain, path, Samples(), quant_format=QuantFormat.QDQ)
-    return described(path, tmp_path / "quantized.npz")
-
-
-def test_a_quantised_graph_is_partial_and_names_its_nodes(
-    measure: Measure, quantized: ExportedModel
-) -> None:
-    result, records, _ = measure("fpga:v80", model=quantized)
-    assert result.status == "partial"
-    assert "QuantizeLinear 'x_QuantizeLinear' on CPUExecutionProvider" in result.reason
-    assert result.check is not None
-    assert len(records) == 0
 
 
 def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
@@ -210,11 +155,7 @@ def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
     """It was run_failed without a node: the difference took the place of `partial`."""
     path = saved(
         tmp_path / "split.onnx",
-        [
-            helper.make_node("Add", ["x", "far"], ["moved"], name="there"),
-            helper.make_node("Sub", ["moved", "far"], ["back"], name="and_back"),
-            helper.make_node("Det", ["back"], ["y"], name="determinant"),
-        ],
+        "[there] moved = Add(x, far) [and_back] back = Sub(moved, far) [determinant] y = Det(back)",
         far=np.array(4096, np.float32),
     )
     result, records, _ = measure("fpga:v80", model=described(path, tmp_path / "split.npz"))
@@ -231,11 +172,7 @@ def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
 def test_a_node_that_splits_the_graph_is_named(measure: Measure, tmp_path: Path) -> None:
     path = saved(
         tmp_path / "between.onnx",
-        [
-            helper.make_node("Relu", ["x"], ["positive"], name="before"),
-            helper.make_node("Det", ["positive"], ["scale"], name="between"),
-            helper.make_node("Relu", ["scale"], ["y"], name="after"),
-        ],
+        "[before] positive = Relu(x) [between] scale = Det(positive) [after] y = Relu(scale)",
     )
     result, _, _ = measure("fpga:v80", model=described(path, tmp_path / "between.npz"))
     assert result.status == "partial"

@@ -8,12 +8,15 @@ import threading
 import numpy as np
 import pytest
 
-from app.cases.round import MEASURED, RECORD, WARMUP
+from app.cases.round import MEASURED, RECORD, WARMUP, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
 from app.machine.placement import usable_cores
-from app.workers.lanes import REWARM, SeveralLanes, counted_records, merge_lane_records
+from app.stats.summary import runs_per_s
+from app.workers.lanes import SeveralLanes, counted_records, merge_lane_records
+from app.workers.turns import discount_lead, turn_s
 from exporters.diagnostics.catalogue import codes, diagnostic
 from runtimes.base import Arrays, Lane
+from runtimes.execution import Samples
 from tests.app.workers.conftest import Measure
 
 
@@ -103,15 +106,6 @@ def test_each_lane_has_a_thread_of_its_own_for_all_blocks() -> None:
         assert run_count == lane.runs == lane.steps > 0
 
 
-def test_the_first_runs_after_a_pause_are_warm_up_in_every_lane() -> None:
-    with two() as lanes:
-        lanes.block(0.02, 1)
-        records = lanes.block(0.02, 1)
-    for lane in range(2):
-        lane_records = records[records["lane"] == lane]
-        assert (lane_records["phase"][:REWARM] == WARMUP).all()
-
-
 def test_threads_and_the_interpreters_setting_end_with_the_sampling() -> None:
     thread_count, switch_s = threading.active_count(), sys.getswitchinterval()
     with two() as lanes:
@@ -160,8 +154,7 @@ def test_a_round_of_several_sessions(
 
 
 @pytest.mark.parametrize(
-    ("fail", "after", "status"),
-    [("compile", 0, "compile_failed"), ("oom", 60, "out_of_memory")],
+    ("fail", "after", "status"), [("compile", 0, "compile_failed"), ("oom", 60, "out_of_memory")]
 )
 def test_what_fails_in_one_session_is_told_in_the_engines_words(
     measure: Measure, fail: str, after: int, status: str
@@ -187,3 +180,35 @@ def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:
     assert "threads_exceed_cores" not in codes(quiet.warnings)
     expected = diagnostic("threads_exceed_cores", sessions=2, threads=1, cores=1)
     assert expected in result.warnings
+
+
+def figures(records: np.ndarray) -> list[float]:
+    """The p50, the p99.5, the mean and the time that a run takes by the throughput. One run in 100
+    is slow: the p99 would lie at the edge of these, the p99.5 lies in their middle."""
+    latencies = latency_ns(records)
+    begins, ends = records["started_ns"], records["finished_ns"]
+    rate = runs_per_s(Samples(begins, begins, ends, "wall"))
+    return [*np.quantile(latencies, (0.5, 0.995)).tolist(), float(latencies.mean()), 1e9 / rate]
+
+
+@pytest.mark.parametrize(("run_us", "turns"), [(23.0, 60), (550.0, 600), (2000.0, 1500)])
+def test_what_counts_of_turns_is_as_slow_as_the_rest(run_us: float, turns: int) -> None:
+    """One run in 100 takes ten times as long; whether such a run counts is no matter of that."""
+    rng, tries = np.random.default_rng(31), 60
+    runs = round(turn_s(run_us * 1e-6) / (run_us * 1e-6)) + 1
+    offsets = []
+    for _ in range(tries):
+        times_ns = 1e3 * run_us * np.exp(rng.normal(0.0, 0.03, turns * runs))
+        times_ns *= np.where(rng.random(turns * runs) < 0.01, 10.0, 1.0)
+        records = np.zeros(turns * runs, RECORD)
+        records["finished_ns"] = np.cumsum(times_ns)
+        records["started_ns"] = records["scheduled_ns"] = records["finished_ns"] - times_ns
+        records["phase"] = MEASURED
+        for turn in records.reshape(turns, runs):
+            discount_lead(turn)
+        counted = counted_records(records)
+        assert 0.7 <= len(counted) / len(records) < 0.95
+        offsets.append(np.log(figures(counted)) - np.log(figures(records)))
+    errors = np.std(offsets, axis=0, ddof=1) / np.sqrt(tries)
+    assert (3.0 * errors < 0.002).all()
+    assert (np.abs(np.mean(offsets, axis=0)) < 3.0 * errors).all()

@@ -1,9 +1,7 @@
 """A whole round in a real measuring process, and how each way of failing is told."""
 
-import json
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,16 +10,8 @@ import pytest
 
 from app.cases.process_settings import ProcessSettings
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits
-from exporters import install_layout
-from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
-from exporters.types import (
-    UNOPTIMISED,
-    ExportedModel,
-    Reference,
-    load_reference,
-    save_reference,
-)
+from exporters.types import UNOPTIMISED, ExportedModel, Reference, load_reference, save_reference
 from runtimes import registry
 from tests.app.workers.conftest import SHORT, Measure
 
@@ -121,9 +111,7 @@ def test_a_failure_in_mid_measurement_keeps_what_was_known(measure: Measure) -> 
     assert "warmup" in result.phases_ms
 
 
-def test_measuring_goes_on_until_there_are_enough_samples_or_no_more_time(
-    measure: Measure,
-) -> None:
+def test_measuring_goes_on_until_there_are_enough_samples_or_no_more_time(measure: Measure) -> None:
     assert measure("fake", limits=SHORT)[0].stop_reason == "min_time"
     many = replace(SHORT, min_samples=10**9, max_s=0.3)
     assert measure("fake", limits=many)[0].stop_reason == "max_time"
@@ -163,8 +151,6 @@ def test_what_never_settles_says_so_and_is_measured(measure: Measure) -> None:
 def test_a_simulated_card_is_never_timed(measure: Measure, counter: ExportedModel) -> None:
     limits = replace(SHORT, simulated_samples=500)
     result, records, events = measure("fpga", limits=limits)
-    if result.status == "unavailable":
-        pytest.skip(result.reason)
     assert result.clock == "simulated"
     assert len(records) == 500
     assert result.stop_reason == "simulated"
@@ -187,82 +173,20 @@ def test_a_block_that_is_written_in_part_is_no_result_either(measure: Measure) -
         limits=replace(SHORT, simulated_samples=50_000),
         said_first=f"import resource, sys; sys.dont_write_bytecode = True; {limit}",
     )
-    if result.status == "unavailable":
-        pytest.skip(result.reason)
     assert (result.status, result.stop_reason) == ("cancelled", "disk_full")
 
 
 @pytest.mark.parametrize("sessions", [1, 2])
-def test_a_stop_ends_the_round_after_the_block(counter: ExportedModel, sessions: int) -> None:
-    from app.cases.round import MeasureJob
-    from app.cases.scenario import Scenario
-    from runtimes.options import Settings
-    from tests.app.workers.conftest import AXES
-
-    samples = Path(counter.path).with_name("stopped.bin")
-    job = MeasureJob(
-        case_id="case",
-        round=0,
-        model=counter,
-        axes=AXES,
-        runtime="fake",
-        settings=Settings(options={"sessions": sessions}),
-        scenario=Scenario(),
-        wait_policy="spin",
-        limits=Limits(min_s=60.0, max_s=60.0, warmup_min_s=0.0, warmup_max_s=0.1),
-        seed=0,
-        samples_path=str(samples),
+def test_a_stop_ends_the_round_after_the_block(measure: Measure, sessions: int) -> None:
+    limits = Limits(min_s=60.0, max_s=60.0, warmup_min_s=0.0, warmup_max_s=0.1)
+    result, records, _ = measure(
+        "fake", options={"sessions": sessions}, limits=limits, stopped=True
     )
-    with subprocess.Popen(
-        [sys.executable, "-m", "app.workers.measure"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(json.dumps(to_json(job)) + "\n")
-        child.stdin.flush()
-        for line in child.stdout:
-            event = json.loads(line)
-            if event["event"] == "progress" and event["phase"] == "measure":
-                child.stdin.write("stop\n")
-                child.stdin.flush()
-                break
-        rest = child.stdout.read().splitlines()
-    result = json.loads(rest[-1])
-    assert result["stop_reason"] == "stopped"
-    assert samples.stat().st_size > 0
+    assert result.stop_reason == "stopped"
+    assert len(records)
 
 
-def test_the_process_dies_with_its_parent(counter: ExportedModel, tmp_path: Path) -> None:
-    """A parent killed with -9 leaves no measuring process behind."""
-    script = (
-        "import subprocess, sys, time\n"
-        f"child = subprocess.Popen({install_layout.command('app.workers.measure')!r},"
-        " stdin=subprocess.PIPE, start_new_session=True)\n"
-        "print(child.pid, flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        time.sleep(0.5)
-        parent.kill()
-    for _ in range(1200):
-        if not Path(f"/proc/{pid}").exists() or _is_zombie(pid):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"process {pid} outlived its parent")
-
-
-def _is_zombie(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(
-    measure: Measure,
-) -> None:
+def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(measure: Measure) -> None:
     ballast = bytearray(1 << 30)
     ballast[::4096] = b"x" * len(ballast[::4096])
     result, _, _ = measure()

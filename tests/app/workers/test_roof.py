@@ -60,9 +60,7 @@ def test_what_a_fused_node_keeps_to_itself_is_not_moved(graph: NodeGraph) -> Non
     assert cost == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 16 + 4 * 16))
 
 
-def test_rows_that_are_picked_and_shapes_that_change_cost_no_whole_tensor(
-    graph: NodeGraph,
-) -> None:
+def test_rows_that_are_picked_and_shapes_that_change_cost_no_whole_tensor(graph: NodeGraph) -> None:
     assert work(graph, "y_node") == (0, 4 * 16 + 8 + 4 * 16)
     assert work(graph, "same_node") == (0, 0)
 

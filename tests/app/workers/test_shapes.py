@@ -11,13 +11,7 @@ from app.cases.round import FIRST_OF_SHAPE, MEASURED, RECORD, WARMUP
 from app.cases.scenario import Condition, Shapes
 from app.sweep.scheduling.round_jobs import condition_obstacle, limits_under
 from app.workers.sampling import MAXIMUM_SAMPLES, downsample, sampling_rate
-from exporters.types import (
-    PACKAGED,
-    ExportedModel,
-    Reference,
-    axes_key,
-    save_reference,
-)
+from exporters.types import PACKAGED, ExportedModel, Reference, axes_key, save_reference
 from runtimes.fake.runtime import Fake
 from runtimes.fpga.runtime import Fpga
 from tests.app.sweep.sweeps import write_add_graph

@@ -1,29 +1,33 @@
-"""Whichever loop times a lane, it runs the same work, and the row says which it was."""
+"""Loops that time a lane: the same work in each, and no run after a pause among the measured."""
 
 from __future__ import annotations
 
 import io
 import time
 from dataclasses import replace
-from itertools import pairwise, repeat
+from itertools import repeat
 
 import numpy as np
 import pytest
 
-from app.cases.round import MEASURED, RECORD, WARMUP, Limits, Progress
+from app.cases.round import MEASURED, RECORD, Limits, Progress
 from app.cases.scenario import Scenario
-from app.workers.lanes import OneLane
+from app.workers.lanes import Blocks, OneLane, SeveralLanes
 from app.workers.loop import WAIT, Block, run_block
 from app.workers.sampling import Sampler
 from app.workers.system_counters import Watch
 from app.workers.timing import Loop, loop_of, timing
 from exporters import install_layout
-from exporters.types import ExportedModel
-from runtimes.base import Arrays, Lane, Runtime
+from exporters.types import ExportedModel, load_reference
+from runtimes.base import Runtime
 from runtimes.calls import timed
+from runtimes.fake.runtime import Fake
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.openvino.runtime import OpenVinoCpu
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
+from runtimes.session.session_group import compile_sessions
+from tests.app.workers.conftest import AXES
+from tests.app.workers.test_lanes import Counting
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
 
@@ -90,68 +94,56 @@ def test_feeding_back_the_state_is_never_timed() -> None:
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
 
 
-class Counting(Lane):
-    """Counts its runs and its steps of state, in the order in which they come."""
-
-    def __init__(self) -> None:
-        self.made: list[str] = []
-        self.run = lambda: self.made.append("run")
-
-    def bind(self, inputs: Arrays) -> None: ...
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def poison(self) -> None: ...
-
-    def advance(self) -> None:
-        self.made.append("advance")
-
-
-def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
-    lane, file = Counting(), io.BytesIO()
-    events: list[Progress] = []
-    sampled_lane = OneLane(lane, Scenario(), "spin", streaming, 1000.0)
-    sampler = Sampler(sampled_lane, LIMITS, file, Watch((0,)), events.append, lambda: False)
-    sampler.warm_up()
-    result = sampler.measure()
-    records = np.frombuffer(file.getvalue(), RECORD)
-    return lane, records, events, result.iterations
-
-
-def test_a_streaming_model_advances_its_state_after_every_run() -> None:
-    lane, records, _, _ = sample(streaming=True)
-    assert lane.made == ["run", "advance"] * len(records)
-
-
 def test_limits_without_time_for_warm_up_have_none() -> None:
     lane, file = Counting(), io.BytesIO()
     one_lane = OneLane(lane, Scenario(), "spin", False, 5000.0)
     limits = replace(LIMITS, warmup_max_s=0.0)
     sampler = Sampler(one_lane, limits, file, Watch((0,)), lambda _: None, lambda: False)
     warm = sampler.warm_up()
-    assert lane.made == []
+    assert lane.runs == 0
     assert (warm.iterations, warm.settled) == (0, None)
     assert warm.median_ns >= 5000.0
     assert sampler.measure().iterations >= limits.min_samples
 
 
+PAUSED = Limits(min_s=0.7, max_s=2.0, min_samples=6, warmup_min_s=0.1, warmup_max_s=0.3)
+
+
+def pause(_: Progress) -> None:
+    """What stands between blocks, made so long that no run could be as late by itself."""
+    time.sleep(0.02)
+
+
 @pytest.mark.alone
-def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
-    lane, file, pauses = Counting(), io.BytesIO(), [0]
-    sampled_lane = OneLane(lane, Scenario(), "spin", False, 1000.0)
-
-    def note(_: Progress) -> None:
-        pauses.append(len(lane.made))
-
-    limits = replace(LIMITS, min_s=0.7)
-    sampler = Sampler(sampled_lane, limits, file, Watch((0,)), note, lambda: False)
-    sampler.warm_up()
-    sampler.measure()
+@pytest.mark.parametrize("sessions", [1, 2])
+@pytest.mark.parametrize("latency_ms", [5, 210], ids=["many in a block", "longer than a block"])
+def test_the_first_run_after_a_pause_never_counts(
+    counter: ExportedModel, latency_ms: int, sessions: int
+) -> None:
+    options: dict[str, OptionValue] = {
+        "latency_us": 1e3 * latency_ms,
+        "after_pause_us": 1e5,
+        "wait": "sleep",
+        "sessions": sessions,
+    }
+    file, start_s = io.BytesIO(), 0.0
+    with compile_sessions(Fake(), counter, AXES, Settings(options=options)) as session:
+        for lane in session.lanes:
+            lane.bind(load_reference(next(iter(counter.references.values()))).inputs)
+        lanes: Blocks = (
+            SeveralLanes(session.lanes, Scenario(), "spin", True, 1e6 * latency_ms)
+            if sessions > 1
+            else OneLane(session.lanes[0], Scenario(), "spin", True, 1e6 * latency_ms)
+        )
+        with lanes:
+            sampler = Sampler(lanes, PAUSED, file, Watch((0,)), pause, lambda: False)
+            sampler.warm_up()
+            time.sleep(0.02)
+            start_s = time.perf_counter()
+            outcome = sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
-    assert len(pauses) > 3
-    for first, end in pairwise(pauses):
-        counting = records["phase"][first:end] == MEASURED
-        assert not counting[0]
-        assert counting[5:].all() or not counting.any(), "no more than five are lost"
-    assert records["phase"][0] == WARMUP
+    slow = records["finished_ns"] - records["started_ns"] > (latency_ms + 90) * 1e6
+    assert np.count_nonzero(slow) >= sessions, "at least after the warm-up"
+    assert not slow[records["phase"] == MEASURED].any()
+    assert outcome.iterations >= PAUSED.min_samples
+    assert time.perf_counter() - start_s < PAUSED.max_s + 0.5 + 3 * latency_ms / 1e3

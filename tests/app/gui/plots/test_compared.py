@@ -21,7 +21,6 @@ from app.gui.plots.matrix import tile_color
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.summary import CardLayer, SummaryView
-from app.history.trends import differences
 from app.plot_data.series import Series
 from app.run_folder.diagnostics import diagnostic_columns
 from app.runs.following.state import CaseDetails
@@ -211,15 +210,6 @@ def test_two_runs_are_paired_by_case_and_clock_and_judged_as_the_command_line_do
     assert not compared(a, [])
     view.refresh()
     assert "no finished case in common" in view._missing.text()
-
-
-def test_environments_that_differ_are_named() -> None:
-    a = {"cpu": {"governor": "performance", "model": "EPYC"}, "kernel": "6.8", "only_here": "1"}
-    b = {"cpu": {"governor": "powersave", "model": "EPYC"}, "kernel": "6.8"}
-    assert differences(a, b) == [
-        ("cpu.governor", "performance", "powersave"),
-        ("only_here", "1", "not known"),
-    ]
 
 
 def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(qtbot: QtBot) -> None:

@@ -94,18 +94,6 @@ def test_a_closed_loop_has_no_parts_to_choose(qtbot: QtBot, view_class: type[Plo
     assert view.table()[1], "what was chosen for open loops hides no closed one"
 
 
-def test_the_timeline_draws_what_was_waited_and_not_only_the_service(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, TimelineView(), [_make_overload()])
-    header, rows = view.table()
-    assert header[4] == "latency_us"
-    assert rows[-1][4] == pytest.approx(102e3)
-    low, high = view.plots[0].viewRange()[1]
-    assert low <= np.log10(2e-3) and np.log10(0.102) <= high
-    _choice(view).choose("service")
-    assert view.table()[1][-1][4] == pytest.approx(2e3)
-    assert view.heading._title == "Service over time"
-
-
 LEVELS_US = (10.0, 20.0, 80.0)
 """Of three rounds: their typical median is far from the median of all samples."""
 NAMES = {"p50": "p50", "p90": "p90", "p99": "p99", "p99.9": "p999"}

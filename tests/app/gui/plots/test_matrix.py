@@ -15,12 +15,12 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.tuning.present import StepsView, files_of
 from app.gui.look.overlay import plot_font
 from app.gui.plots.capability_view import CapabilityView
-from app.gui.plots.matrix import ChecksView, MatrixView, TileLayer
+from app.gui.plots.matrix import MatrixView, TileLayer
 from app.plot_data.series import Series
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
-from tests.app.gui.plots.views import checks, figures_of, on_screen, tuned, turn_wheel
+from tests.app.gui.plots.views import figures_of, on_screen, tuned, turn_wheel
 from tests.app.gui.synthetic import case_of, series
 
 COLUMNS, ROWS = 42, 40
@@ -93,17 +93,6 @@ def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     assert new_view.heading._title == "p50 latency of each batch by distribution"
     new_view.columns_choice.choose("batch_size")
     assert "not the same" in new_view._missing.text()
-
-
-def test_a_place_says_how_its_case_ended(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, ChecksView(), checks())
-    assert view.table() == (
-        ["model", "ort-cpu", "fpga:v80", "tensorrt-rtx:sm89", "openvino-cpu"],
-        [
-            ["alexnet", "compiles", "compiles", "built", "compile failed"],
-            ["vgg16", "compiles", "partial", "unsupported", "waiting"],
-        ],
-    )
 
 
 def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.overlay import plot_font
@@ -195,35 +195,3 @@ def test_ticks_that_lie_close_have_labels_that_do_not_touch(qtbot: QtBot, with_n
     areas = [area for area, _, _ in specs[2]]
     assert 5 <= len(areas) < 15
     assert not any(a.intersects(b) for a, b in combinations(areas, 2))
-
-
-class _Paints(QObject):
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def eventFilter(self, _target: QObject, event: QEvent) -> bool:  # noqa: N802
-        self.count += event.type() == QEvent.Type.Paint
-        return False
-
-
-def test_the_axis_below_rows_that_scroll_rests_and_shows_theirs(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, BoxesView(), many(40))
-    view.resize(900, 400)
-    qtbot.waitUntil(view.pinned_axis.isVisible)
-    axis, pinned = view.plots[0].getAxis("bottom"), view.pinned_axis
-    qtbot.wait(200)
-    paints = _Paints()
-    for widget in (view.canvas.viewport(), pinned):
-        widget.installEventFilter(paints)
-    qtbot.wait(300)
-    assert paints.count == 0
-    view.canvas.viewport().update()
-    qtbot.wait(200)
-    assert 0 < paints.count < 6
-    (scroll,) = view.findChildren(QScrollArea)
-    assert pinned.geometry().bottom() == scroll.viewport().height() - 1
-    place = view.canvas.mapFromScene(axis.mapToScene(0.0, 0.0))
-    room = QRect(place.x(), 1, round(axis.size().width()), pinned.height() - 2)  # no grid's end
-    below = view.canvas.viewport().grab(room.translated(0, place.y())).toImage()
-    assert pinned.grab(room).toImage() == below

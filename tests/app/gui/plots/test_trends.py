@@ -14,9 +14,9 @@ from app.cases.scenario import Scenario
 from app.gui.plots.axes import LogAxis
 from app.gui.plots.marks import MarkLayer
 from app.gui.plots.trends import TrendsView
-from app.plot_data.series import Series, number
+from app.plot_data.series import Series
 from app.plot_data.settings import figures, numeric_settings
-from tests.app.gui.plots.views import figures_of, finished, loaded, on_screen
+from tests.app.gui.plots.views import figures_of, loaded, on_screen
 from tests.app.gui.synthetic import series
 
 P50 = "latency_p50_us"
@@ -72,17 +72,6 @@ def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[S
     view.figure_choice.choose("outliers")
     assert not isinstance(view.plots[0].getAxis("left"), LogAxis), "one of them is zero"
     assert view.heading._title.startswith("Outliers over")
-
-
-def test_a_plot_for_each_model_with_p50_and_p99_of_each_runtime(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, TrendsView(), finished())
-    first, second = figures_of(view)
-    assert [first.figure.title, second.figure.title] == ["alexnet", "vgg16"]
-    assert len(first.figure.series) == 4, "two percentiles of two runtimes"
-    (p99,) = (s for s in first.figure.series if s.name == "alexnet ort-cpu latency_p99_us")
-    expected = [number(case_series, "latency_p99_us") for case_series in finished()[:3]]
-    assert [mark.y for mark in p99.marks] == expected
-    assert view.plots[0].viewRange() == view.plots[1].viewRange(), "on one scale"
 
 
 def test_an_interval_that_would_rule_the_axis_is_cut_and_a_point_without_one_is_open(

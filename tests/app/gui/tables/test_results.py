@@ -1,14 +1,15 @@
-"""The results table: sorted as numbers, filtered by words, compared, copied."""
+"""The results table: sorted as numbers, filtered by words, in groups, compared, copied."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
@@ -19,10 +20,16 @@ from app.gui.tables.columns import COLUMNS
 from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
 from app.gui.view_commands import export
+from app.insights.quality import issues_of
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.plot_data.series import Baseline, Series
+from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.table import read_rows
+from exporters.diagnostics import catalogue as rendering
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from runtimes.execution import Clock
 from tests.app.columns.filled import NEVER_FILLED, filled_csv
 from tests.app.gui.synthetic import failed, series
 
@@ -216,3 +223,203 @@ def test_a_verdict_is_given_only_between_cases_that_do_the_same_work(
     assert _over(table, first)[1].endswith("slower")
     table.set_series([first, replace(second, case=replace(second.case, **other))])
     assert not _over(table, first)[1].endswith("slower")
+
+
+def keys_shown(sweep: ResultsTable) -> list[str]:
+    """None of them may be a group's own row."""
+    all_series = [sweep.filter.series_at(row) for row in range(sweep.filter.rowCount())]
+    assert None not in all_series
+    return [case_series.key for case_series in all_series if case_series is not None]
+
+
+BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
+
+
+def _warning_values(diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
+    return {**diagnostic_columns(diagnostics)}
+
+
+def _plain(key: str, model: str = "cnn_tiny", runtime: str = "ort-cpu", **row: object) -> Series:
+    case_series = series(runtime, model, key=key, count=10, rounds=1, finished=False)
+    return replace(case_series, row={**case_series.row, "rounds": 1, **row})
+
+
+def _with_options(key: str, model: str, **options: float | str) -> Series:
+    case_series = _plain(key, model, latency_p50_us=10.0)
+    return replace(case_series, case=replace(case_series.case, options=options))
+
+
+@pytest.fixture
+def sweep(qtbot: QtBot) -> ResultsTable:
+    """A sweep over two options of one runtime, and a failure of another."""
+    sweep = ResultsTable()
+    qtbot.addWidget(sweep)
+    sweep.resize(1200, 400)
+    sweep.set_series(
+        [
+            _with_options("a", "lstm_tiny", distribution="normal", spread_us=1.0),
+            _with_options("b", "lstm_tiny", distribution="bimodal", spread_us=1.0),
+            _with_options("c", "lstm_tiny", distribution="bimodal", spread_us=3.0),
+            replace(_with_options("d", "mlp", distribution="bimodal", spread_us=3.0), clock="wall"),
+            failed("fpga:v80", "lstm_tiny", "crashed", "killed by signal 11; see the log"),
+        ]
+    )
+    sweep.show()
+    return sweep
+
+
+def _find_keys(sweep: ResultsTable, query: str) -> list[str]:
+    sweep.filter_box.clear()
+    QTest.keyClicks(sweep.filter_box, query)
+    return keys_shown(sweep)
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("lstm bimodal", ["b", "c"]),
+        ("spread_us=3", ["c", "d"]),
+        ("spread_us>=3 model:lstm", ["c"]),
+        ("distribution:norm", ["a"]),
+        ("distribution!=bimodal status=ok", ["a"]),
+        ("fpga:v80", ["lstm_tiny/fpga:v80/crashed"]),
+        ('"signal 11"', ["lstm_tiny/fpga:v80/crashed"]),
+        ("p50>5", ["a", "b", "c", "d"]),
+        ("P50>5 Model=MLP", ["d"]),
+        ("p50>10", []),
+        ("rounds<3 clock:wall", ["a", "b", "c", "d"]),
+        ("status:crash*", ["lstm_tiny/fpga:v80/crashed"]),
+        ("no_such_column>5", []),
+    ],
+)
+def test_a_filter_finds_settings_and_figures(
+    sweep: ResultsTable, query: str, keys: list[str]
+) -> None:
+    assert _find_keys(sweep, query) == keys
+
+
+def test_settings_that_tell_cases_apart_are_columns_before_the_status(sweep: ResultsTable) -> None:
+    header = sweep.view.horizontalHeader()
+    places = {column.key: k for k, column in enumerate(sweep.model.columns)}
+    spread, kind = places["option:spread_us"], places["option:distribution"]
+    assert not sweep.view.isColumnHidden(spread) and not sweep.view.isColumnHidden(kind)
+    assert header.visualIndex(kind) < header.visualIndex(places["status"])
+    assert sweep.filter.index(2, kind).data() == "bimodal"
+    sweep.view.sortByColumn(spread, Qt.SortOrder.DescendingOrder)
+    assert set(keys_shown(sweep)[:2]) == {"c", "d"}, "3 is more than 1"
+    assert "option:spread_us" not in sweep.visible_columns(), "it is no preference"
+
+
+def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(sweep: ResultsTable) -> None:
+    spread = [diagnostic("rounds_differ", spread=share) for share in (0.05, 0.12)]
+    cause = diagnostic("outliers_from_steal", outliers=1, all=2)
+    sweep.set_series(
+        [
+            _plain("a", **_warning_values([BUSY, spread[0], cause])),
+            _plain("b", **_warning_values([spread[1], diagnostic("outliers", share=0.1)])),
+            _plain("c", valid=False),
+            _plain("d", warnings=None),
+            failed("fpga:v80", "m", "wrong_output", "off by 0.5"),
+            failed("fpga:v80", "m", "cancelled", "not come to"),
+        ]
+    )
+    issues = issues_of(
+        sweep.model.series, {"here": {"virtual_machine": True, "governor": None}}, True
+    )
+    by_code = {issue.code or issue.title: issue for issue in issues}
+    assert set(by_code) == {
+        "wrong output", "cancelled", "not valid", "cpu_oversubscribed", "rounds_differ",
+        "outliers", "outliers_from_steal", "few_rounds", "virtual_machine", "governor_unknown",
+    }  # fmt: skip
+    assert by_code["wrong output"].remedy == "off by 0.5"
+    assert by_code["rounds_differ"].detail == rendering.message(*spread)
+    assert by_code["rounds_differ"].remedy == rendering.action(*spread)
+    codes = {":outliers": ["b"], ":outliers*": ["a", "b"], "=cpu_oversubscribed": ["a"]}
+    for query, keys in codes.items():
+        assert _find_keys(sweep, f"code{query}") == keys, "a code is found whole"
+    assert "b" not in _find_keys(sweep, "code!=outliers")
+    for issue in issues:
+        assert len(_find_keys(sweep, issue.query)) == issue.rows, issue
+
+
+def test_doubted_and_invalid_rows_are_marked_and_say_why(sweep: ResultsTable) -> None:
+    rows = [_plain("a", **_warning_values([BUSY])), _plain("b"), _plain("c", valid=False)]
+    sweep.set_series(rows)
+    status = next(k for k, c in enumerate(sweep.model.columns) if c.key == "status")
+    cells = [sweep.filter.index(row, status) for row in range(3)]
+    assert [cell.data() for cell in cells] == ["ok !", "ok", "ok, not valid"]
+    assert cells[0].data(Qt.ItemDataRole.ToolTipRole).splitlines()[0] == rendering.text(BUSY)
+    colors = [cell.data(Qt.ItemDataRole.ForegroundRole) for cell in cells]
+    assert colors[0] != colors[1] == QColor(LIGHT.good)
+    assert colors[2] == QColor(LIGHT.warning)
+
+
+def _timed(
+    key: str, p50_us: float, runtime: str = "ort-cpu", clock: Clock = "wall", **row: Any
+) -> Series:
+    case_series = series(runtime, key=key, count=10, rounds=1, finished=False, clock=clock, **row)
+    figures = {"latency_p50_us": p50_us, "latency_p99_us": 2 * p50_us, "precision": "fp32"}
+    return replace(case_series, row={**case_series.row, **figures, **row})
+
+
+CASES = [
+    _timed("a", 30.0, threads=4),
+    _timed("b", 20.0, threads=1),
+    _timed("c", 10.0, threads=4),
+    _timed("d", 5.0, threads=4, precision="int8"),
+    _timed("e", 0.5, "fpga:v80", "simulated", threads=1),
+    failed("ort-cuda", "cnn_tiny", "crashed", "signal 11", threads=4),
+]
+
+
+def _rows(sweep: ResultsTable) -> list[str]:
+    """The key of each case, and what a group's own row begins with, from top to bottom."""
+    keys = []
+    for row in range(sweep.filter.rowCount()):
+        case_series = sweep.filter.series_at(row)
+        keys.append(
+            case_series.key
+            if case_series
+            else str(sweep.filter.index(row, 0).data()).partition(":")[0]
+        )
+    return keys
+
+
+def test_groups_come_in_the_order_of_their_setting_and_keep_the_sorting(
+    sweep: ResultsTable,
+) -> None:
+    sweep.set_series(CASES)
+    sweep.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    sweep.group_choice.choose("threads")
+    failure = CASES[-1].key
+    assert _rows(sweep) == ["▾ Threads 1", "e", "b", "▾ Threads 4", "d", "c", "a", failure]
+    assert sweep.count_label.text() == "6 cases"
+    sweep.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
+    assert _rows(sweep)[-4:] == ["a", "c", "d", failure]
+    sweep.group_choice.choose("")
+    assert len(_rows(sweep)) == len(CASES)
+
+
+def test_a_click_or_enter_folds_a_group_and_shows_it_again(sweep: ResultsTable) -> None:
+    sweep.set_series(CASES)
+    sweep.group_choice.choose("threads")
+    sweep.select(["a", "b"])
+    place = sweep.view.visualRect(sweep.filter.index(0, 1)).center()
+    QTest.mouseClick(sweep.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place))
+    assert _rows(sweep)[:3] == ["▸ Threads 1", "▾ Threads 4", "a"]
+    assert sweep.selected_keys() == ["a"], "what is folded away is shown nowhere"
+    assert sweep.count_label.text() == "6 cases"
+    sweep.view.setCurrentIndex(sweep.filter.index(0, 0))
+    sweep.view.setFocus()
+    QTest.keyClick(sweep.view, Qt.Key.Key_Return)
+    assert _rows(sweep)[:2] == ["▾ Threads 1", "b"]
+
+
+def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(sweep: ResultsTable) -> None:
+    sweep.set_series(CASES)
+    sweep.view.setCurrentIndex(sweep.filter.index(2, P50))
+    sweep.filter_box.setText("p50<15")
+    assert sweep.filter.series_at(sweep.view.currentIndex().row()) is sweep.model.series[2]
+    sweep.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    index = sweep.view.currentIndex()
+    assert (sweep.filter.series_at(index.row()), index.column()) == (sweep.model.series[2], P50)

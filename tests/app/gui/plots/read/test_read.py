@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -257,28 +255,6 @@ def test_samples_that_are_all_the_same_have_a_bin_of_one_tick_or_two_pixels() ->
     assert counts.max() == 500 and underflow == 0
     assert grid_for([np.full(1, 2480)], 2.4e-6, 2.6e-6, WIDTH_PX) is None
     assert grid_for([np.full(9, 2480)], 1.0, 2.0, WIDTH_PX) is None, "none of them is seen"
-
-
-@given(
-    values=st.lists(st.integers(1, 10**9), min_size=3, max_size=60),
-    low_ns=st.integers(1, 10**8),
-    times=st.floats(1.01, 1e4),
-)
-def test_every_sample_is_below_within_or_above(
-    values: list[int], low_ns: int, times: float
-) -> None:
-    latency_ns = np.array(values, np.int64)
-    grid = grid_for([latency_ns], low_ns * 1e-9, low_ns * 1e-9 * times, WIDTH_PX)
-    if grid is None:
-        return
-    counts, underflow = grid.count(latency_ns)
-    assert grid.covers(low_ns * 1e-9, low_ns * 1e-9 * times)
-    inner_counts, _ = np.histogram(latency_ns * 1e-9, grid.edges_s)
-    overflow = int((latency_ns * 1e-9 > grid.edges_s[-1] * (1 + 1e-9)).sum())
-    assert (
-        counts.sum() + underflow + overflow == len(latency_ns)
-        or abs(counts.sum() - inner_counts.sum()) <= 2
-    )
 
 
 US = 1000
