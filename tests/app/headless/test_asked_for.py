@@ -130,3 +130,29 @@ def test_a_files_own_state_is_fed_back(step: Path, work: Path) -> None:
     assert (row["status"], row["user_files"]) == ("ok", "states=next:h")
     _, out, _ = run("--headless", *arguments, "--state", "nxt=h", "--rounds", "1", "--out", "two")
     assert "has no output 'nxt', which --state names: did you mean 'next'?" in out
+
+
+def test_drawn_inputs_are_told_rotated_and_kept(step: Path, work: Path) -> None:
+    arguments = ("--models", "step.onnx", "--batch", "1", "--runtimes", "ort-cpu")
+    code, _, errors = run(
+        *(*QUICK, *arguments, "--input-range", "x=2:3", "--rotate-inputs", "--save-inputs")
+    )
+    assert code == 0, errors
+    (row,) = rows(work / "run")
+    assert (row["status"], row["inputs_drawn"]) == ("ok", "x 2..3, h normal")
+    assert (row["user_files"], row["input_sets"]) == (
+        "input_range=x:2:3 rotated",
+        "8 sets in turn",
+    )
+    sets = [np.load(file)["x"] for file in (work / "run" / "inputs").iterdir()]
+    assert {x.shape for x in sets} == {(1, 3)} and len({x.tobytes() for x in sets}) == 8
+    assert all(2 <= x.min() <= x.max() <= 3 for x in sets)
+
+
+def test_a_state_that_grows_is_refused(work: Path) -> None:
+    text = "(float[1,1] x, float[1,n] past) => (float[1,m] present)"
+    save_model(model_of(f"{text} {{ present = Concat <axis = 1> (past, x) }}"), work / "cache.onnx")
+    arguments = ("--models", "cache.onnx", "--axis", "n=4", "--runtimes", "ort-cpu")
+    run(*QUICK, *arguments, "--state", "present=past")
+    (row,) = rows(work / "run")
+    assert row["status"] == "export_failed" and "'present'" in row["reason"]
