@@ -22,9 +22,20 @@ ROOT = Path(__file__).parent.parent
 STARTING = (
     # Processes and hosts.
     *("subprocess", "multiprocessing", "dask", "distributed", "socket", "http.server"),
-    *("app.__main__", "app.benchmark", "app.headless", "app.interface", "app.remote", "graphlap"),
+    *(
+        "app.__main__",
+        "app.cli.benchmark",
+        "app.cli.headless",
+        "app.cli.interface",
+        "app.sweep.remote",
+        "graphlap",
+    ),
     *("app.machine.child", "app.machine.environment", "app.machine.installed_runtimes"),
-    *("app.machine.release_environments", "app.console.doctor", "app.capabilities.tuning.answer"),
+    *(
+        "app.machine.release_environments",
+        "app.present.console.doctor",
+        "app.capabilities.tuning.answer",
+    ),
     *("app.plan.estimate", "app.plan.expand", "app.plan.models.Outlines"),
     *("app.plan.runtime_selection", "app.runs.following", "nbclient"),
     *(

@@ -76,7 +76,7 @@ def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
         "from app.plan.command_line import parse\n"
         "from app.plan.options import plan_from_options\n"
         "from app.plan.expand import expand\n"
-        "from app import headless\n"
+        "from app.cli import headless\n"
         "cases = expand(plan_from_options(parse(['--models', 'cnn_tiny'])))\n"
         "assert cases\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"

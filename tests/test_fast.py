@@ -13,7 +13,7 @@ from tests.fast import all_tests, fast_tests
 
 NAMES = """
 import pytest
-from tests.app.headless.batch import launch, rows
+from tests.app.cli.headless.batch import launch, rows
 
 @pytest.fixture
 def started(): return launch("--headless")

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.benchmark import (
+    from app.cases.errors import PlanError, ResultsError
+    from app.cli.benchmark import (
         BenchmarkResult,
         CellBasedBenchmark,
         LayerBasedBenchmark,
         load_results,
     )
-    from app.cases.errors import PlanError, ResultsError
-    from app.interface.run import check, compare, run, slo, tune
-    from app.notebook import open
+    from app.cli.interface.run import check, compare, run, slo, tune
+    from app.cli.notebook import open
     from exporters.types import GraphlapError
 
     __version__: str
@@ -40,19 +40,19 @@ __all__ = [
 ]
 
 _PLACES = {
-    "BenchmarkResult": "app.benchmark",
-    "CellBasedBenchmark": "app.benchmark",
+    "BenchmarkResult": "app.cli.benchmark",
+    "CellBasedBenchmark": "app.cli.benchmark",
     "GraphlapError": "exporters.types",
-    "LayerBasedBenchmark": "app.benchmark",
+    "LayerBasedBenchmark": "app.cli.benchmark",
     "PlanError": "app.cases.errors",
     "ResultsError": "app.cases.errors",
-    "load_results": "app.benchmark",
-    "check": "app.interface.run",
-    "compare": "app.interface.run",
-    "open": "app.notebook",
-    "run": "app.interface.run",
-    "slo": "app.interface.run",
-    "tune": "app.interface.run",
+    "load_results": "app.cli.benchmark",
+    "check": "app.cli.interface.run",
+    "compare": "app.cli.interface.run",
+    "open": "app.cli.notebook",
+    "run": "app.cli.interface.run",
+    "slo": "app.cli.interface.run",
+    "tune": "app.cli.interface.run",
 }
 
 if not TYPE_CHECKING:  # to a type checker it would promise every name

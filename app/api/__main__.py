@@ -14,7 +14,7 @@ import sys
 def main() -> int:
     """Run the command line; returns the exit code."""
     _leave_the_users_folders()
-    from app.__main__ import main as run
+    from app.cli.main import main as run
 
     return run()
 

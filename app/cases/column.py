@@ -32,7 +32,7 @@ class Column:
 
     `better` says which of two figures one would rather have, empty where neither. `group` is its
     place in a table for people, `section` that on the page of columns, `family` the computation
-    that fills it, of which `app.columns.families` has the function.
+    that fills it, of which `app.analysis.columns.families` has the function.
     """
 
     section: str

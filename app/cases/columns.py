@@ -1,9 +1,9 @@
 """The columns of `results.csv`: one table, assets/columns.csv, that says of each all that is asked.
 
 Units are in the names, empty means not measured. A new column is a line there, and a value from the
-function of its family (`app.columns.families`); the table in the window, the console, the reader of
-CSV files and the page that documents them follow from it. The functions stand there, since plans
-name columns too and compute nothing. Runs add columns of percentiles that users choose.
+function of its family (`app.analysis.columns.families`); the table in the window, the console, the
+reader of CSV files and the page that documents them follow from it. The functions stand there,
+since plans name columns too and compute nothing. Runs add columns of percentiles that users choose.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QThreadPool, Signal, Slot
 
+from app.analysis.plot_data.series import Baseline, ranked
 from app.cases.case import identity_test
 from app.gui.look.errand import Errand
-from app.history.run_comparison import RunSide, history_for, side_of_manifest
-from app.history.trends import History, read_history
-from app.plot_data.series import Baseline, ranked
 from app.run_folder.manifest import MANIFEST
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState
+from app.runs.history.run_comparison import RunSide, history_for, side_of_manifest
+from app.runs.history.trends import History, read_history
 from exporters.types import GraphlapError
 
 

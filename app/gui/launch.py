@@ -15,20 +15,20 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-from app.console.streams import ERROR_FILE, take_error_file
-from app.machine.child import STEERED, Child
-from app.machine.placement import keep_to, on_cores, usable_cores
-from app.plan.plan import Plan
-from app.plan.plan_files import plan_toml
-from app.plot_data.card import (
+from app.analysis.plot_data.card import (
     COMMAND as CARD_COMMAND,
 )
-from app.plot_data.card import (
+from app.analysis.plot_data.card import (
     CardRun,
     parse_answer,
     process_error,
     question,
 )
+from app.machine.child import STEERED, Child
+from app.machine.placement import keep_to, on_cores, usable_cores
+from app.plan.plan import Plan
+from app.plan.plan_files import plan_toml
+from app.present.console.streams import ERROR_FILE, take_error_file
 from app.run_folder.files import Finding, write_atomically
 from app.run_folder.run import SAMPLES
 from app.runs.following.state import CaseDetails

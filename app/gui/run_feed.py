@@ -12,18 +12,18 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from app.analysis.plot_data.card import CardRun
+from app.analysis.plot_data.series import Series
 from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
 from app.gui.launch import CardProcess, DamageCheck, damaged_cases
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush
 from app.gui.tables.results import ResultsTable
 from app.gui.views import Views
-from app.history.run_comparison import RunSide
-from app.history.trends import History
-from app.plot_data.card import CardRun
-from app.plot_data.series import Series
 from app.run_folder.files import Finding, Problem
 from app.runs.following.state import CaseDetails, RunState
+from app.runs.history.run_comparison import RunSide
+from app.runs.history.trends import History
 
 BEAT_MS = 90
 QUIET_BEATS = 5

@@ -14,7 +14,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from app.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.gui.actions import ACTIONS, RecentMenu, add_undo, add_views, build_actions, menu
 from app.gui.batch import LogPanel, QueuePanel
 from app.gui.editor.editor import SweepEditor
@@ -46,6 +45,7 @@ from app.gui.start import StartPage
 from app.gui.tables.results import ResultsTable
 from app.gui.view_commands import Exportable, ViewCommands
 from app.gui.views import ViewArea, Views
+from app.present.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.runs.following.state import RunState
 from exporters.types import GraphlapError
 

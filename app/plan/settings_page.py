@@ -13,7 +13,7 @@ from app.cases.units import plain
 from app.plan.settings.table import SETTINGS, accepted_by, default_of, kind_of, plain_kind
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
-TYPES = Path(__file__).parents[1] / "interface" / "setting_types.pyi"
+TYPES = Path(__file__).parents[1] / "cli" / "interface" / "setting_types.pyi"
 ARGUMENTS = ("models", "check", "slo", "tune")
 """Settings that are arguments or functions of their own."""
 _TYPES_HEAD = """\
@@ -84,8 +84,8 @@ def _literal(value: object) -> str:
 
 
 def setting_types() -> str:
-    """The whole of app/interface/setting_types.pyi: what `check` takes, and the others beside it. A
-    value is what a plan file has, one in place of a list of one, or a command line's words."""
+    """The types of `graphlap.run`: what `check` takes, and the others beside it. A value is what a
+    plan file has, one in place of a list of one, or a command line's words."""
     checked = accepted_by("check")
     rows = [row for row in accepted_by("run") if row.scope != "command"]
     rows = [row for row in rows if row.name not in ARGUMENTS]

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.plot_data.series import Series
 from app.cases.column import Row
 from app.cases.status import Status
-from app.comparison.measured_case import MeasuredCase
 from app.plan.capabilities import parts
-from app.plot_data.series import Series
 from app.present.document import Block
 from app.present.figure import Figure
 from app.run_folder.run import Run

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import cast
 from zlib import crc32
 
+from app.analysis.columns.rounds import mixed_graphs
+from app.analysis.columns.rows import fresh_rows, store_of
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import FileError
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL
-from app.columns.rounds import mixed_graphs
-from app.columns.rows import fresh_rows, store_of
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
 from app.run_folder.copies import Copies, copies_of

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
 
+from app.analysis.columns.rows import Rows, row_names
+from app.analysis.comparison.measured_case import MeasuredCase
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import main_columns
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE
-from app.columns.rows import Rows, row_names
-from app.comparison.measured_case import MeasuredCase
 from app.machine.environment import MACHINE
 from app.machine.telemetry import Telemetry
 from app.run_folder.folder import RESULTS, RunFolder

@@ -11,7 +11,7 @@ import pytest
 from exporters.messages import ExportRequest
 from exporters.types import Precision
 from tests.app.brief import brief_rounds
-from tests.app.headless.batch import run
+from tests.app.cli.headless.batch import run
 from tests.exporters.support import WorkerProcess
 
 NETWORKS: tuple[tuple[str, Precision, tuple[int, ...]], ...] = (

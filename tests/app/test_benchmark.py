@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchmark, load_results
 from app.cases.errors import DiskError, PlanError, ResultsError
+from app.cli.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchmark, load_results
 from app.runs.reader import read_run
 from runtimes.registry import load
 from tests.checkout import ROOT

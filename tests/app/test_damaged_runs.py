@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
-from app.notebook import open as open_run
+from app.cli.notebook import open as open_run
 from app.run_folder.files import DOCUMENT
 from app.runs.following.reader import RunReader
 from exporters.types import GraphlapError
-from tests.app.headless.batch import run as batch
+from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.resealed import reseal_journal
 from tests.app.sweep.sweeps import write_add_graph
 from tests.hostile_values import VALUES, changed_anywhere

@@ -17,13 +17,13 @@ import pytest
 pytest.importorskip("markdown_it")
 pytest.importorskip("pyarrow")
 
+from app.cli.notebook import open as open_run
 from app.formatting.text import printable, storable
-from app.notebook import open as open_run
 from app.plan.plan_files import load_plan, plan_toml
 from app.run_folder.table import read_rows
 from app.runs.reader import read_run
 from runtimes.fpga.__main__ import main as explain
-from tests.app.headless.batch import run as batch
+from tests.app.cli.headless.batch import run as batch
 from tests.app.hostile import (
     AXIS,
     OF_FILES,
@@ -33,7 +33,7 @@ from tests.app.hostile import (
     save_hostile,
     steering,
 )
-from tests.app.report.pages import CHROMIUM, answer_in
+from tests.app.present.report.pages import CHROMIUM, answer_in
 
 pytestmark = pytest.mark.usefixtures("brief")
 GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from app.benchmark import load_results
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import PlanError, ResultsError
-from app.columns.rows import Rows
-from app.notebook import open as open_run
+from app.cli.benchmark import load_results
+from app.cli.notebook import open as open_run
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import table_of, tables, to_csv
 from app.runs.exporting.tables import frame_of

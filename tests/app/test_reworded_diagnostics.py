@@ -15,17 +15,16 @@ from xml.etree import ElementTree
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns import rows
+from app.analysis.columns.rows import Rows
+from app.analysis.insights.quality import causes
 from app.cases.case import Case
 from app.cases.round import OpenLoop
 from app.cases.scenario import Scenario
-from app.columns import rows
-from app.columns.rows import Rows
-from app.console.regression_gate import as_junit
-from app.console.run_summary import summarise_run
-from app.console.verdicts import as_json
 from app.gui.tables.query import Term
-from app.history.run_comparison import compare_runs, side_of
-from app.insights.quality import causes
+from app.present.console.regression_gate import as_junit
+from app.present.console.run_summary import summarise_run
+from app.present.console.verdicts import as_json
 from app.run_folder.diagnostics import (
     CODES,
     DIAGNOSTICS,
@@ -35,6 +34,7 @@ from app.run_folder.diagnostics import (
     warning_groups,
 )
 from app.run_folder.folder import RunFolder
+from app.runs.history.run_comparison import compare_runs, side_of
 from app.runs.reader import read_run
 from exporters.diagnostics import catalogue
 from exporters.diagnostics.catalogue import diagnostic

@@ -25,8 +25,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from app.columns.rows import Rows
-from app.comparison.measured_case import COMPARED, MeasuredCase
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.measured_case import COMPARED, MeasuredCase
 from app.runs.reader import read_run
 from app.stats.verdict import FOUND, difference, judge, smallest_change
 from exporters.types import ExportedModel

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
-from app.columns.rows import Rows
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, named_lengths
 from app.plan.settings.sweep import Sweep

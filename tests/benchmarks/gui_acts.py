@@ -13,6 +13,7 @@ from PySide6.QtCore import QPoint, Qt, QThreadPool
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.analysis.plot_data.series import Series
 from app.gui.plots.base import PlotView
 from app.gui.plots.distributions import PercentileView
 from app.gui.plots.histogram import HistogramView
@@ -21,7 +22,6 @@ from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.results import ResultsTable
-from app.plot_data.series import Series
 from app.stats.quantiles import BINS, Histogram
 from tests.app.gui.synthetic import case_of, latencies_ns, records, series
 

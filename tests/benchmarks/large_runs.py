@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from app.columns.rows import Rows
+from app.analysis.columns.rows import Rows
 from app.run_folder import statistics_store
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import write_tables

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from app.analysis.columns.environment import STEAL_SHARE, SWITCHES_PER_S
+from app.analysis.columns.rows import Rows
 from app.cases.round import RoundResult
 from app.cases.telemetry import Interference
-from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
-from app.columns.rows import Rows
 from app.plan.plan import named_lengths
 from app.runs.reader import read_run
 from app.stats.intervals import (
@@ -62,7 +62,7 @@ class Recording:
     begun_s: np.ndarray
 
     def is_contended(self, case: str, rounds: np.ndarray) -> bool:
-        """As `app.columns.environment.is_contended` has it for these rounds."""
+        """As `app.analysis.columns.environment.is_contended` has it for these rounds."""
         figures = self.cases[case]
         switches, steal = (
             float(np.mean(figures[name][rounds]))

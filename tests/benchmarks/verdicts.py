@@ -8,9 +8,9 @@ from statistics import median
 
 import numpy as np
 
+from app.analysis.insights.rules import find_insights
 from app.cases.case import Case
 from app.cases.objectives import BAND
-from app.insights.rules import find_insights
 from app.stats.change_points import MINIMUM_RUNS, change_points, common_factor
 from app.stats.intervals import round_correlation
 from app.stats.patterns import Timed, concordance, consensus_modes, modes, stalls
@@ -22,7 +22,7 @@ from app.stats.verdict import (
     binomial_interval,
     judge_rounds,
 )
-from tests.app.comparison.drawn import EQUAL, drawn_row
+from tests.app.analysis.comparison.drawn import EQUAL, drawn_row
 from tests.benchmarks.tables import percent, write_table
 from tests.simulated import turns
 from tests.simulated.aa import PROCESSES, WANDERING, Processes, wrong_runs

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from app.analysis.columns.rows import Rows
 from app.capabilities.tuning.present import files_of
 from app.cases.case import Case
 from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, subject_of
 from app.cases.round import MEASURED, OpenLoop, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
-from app.columns.rows import Rows
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.live_status import Live, LiveFile
@@ -34,8 +34,8 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
 from tests.app.gui.synthetic import latencies_ns, records, served
-from tests.app.history.pasts import night_at
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of
+from tests.app.runs.history.pasts import night_at
 from tests.checkout import ROOT
 
 MODELS = ("mlp", "cnn_tiny", "lstm_tiny", "cnn_small")

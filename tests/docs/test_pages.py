@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from app.cases.columns import BY_NAME as COLUMNS
-from app.commands.main import as_command
-from app.commands.parsers import parse, parser_of
-from app.commands.table import BY_NAME
-from app.commands.table import BY_NAME as COMMANDS
+from app.cli.main import as_command
+from app.cli.parsers import parse, parser_of
+from app.cli.table import BY_NAME
+from app.cli.table import BY_NAME as COMMANDS
 from app.plan.configuration import configurations
 from app.plan.plan import named_lengths, plan_of_file
+from app.present.studies.study import STUDIES, WHOLES
 from app.stats.required_rounds import rounds_needed
-from app.studies.study import STUDIES, WHOLES
 from exporters.user_module import bring
 from tests.benchmarks.__main__ import BENCHMARKS
 from tests.benchmarks.tables import benchmarks_of, tables_in, with_tables, write

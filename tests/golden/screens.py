@@ -19,17 +19,17 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from app.__main__ import main
-from app.console.export_formats import export
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
+from app.present.console.export_formats import export
 from app.present.markdown import as_markdown, escaped
-from app.report.page import page
+from app.present.report.page import page
+from app.present.studies.page import page as study_page
+from app.present.studies.study import found_in, study
 from app.run_folder.manifest import read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows
 from app.runs.reader import read_run
-from app.studies.page import page as study_page
-from app.studies.study import found_in, study
 from tests.golden.folders import NAMES, unpack
 
 EXPECTED = Path(__file__).with_name("expected")

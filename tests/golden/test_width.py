@@ -9,7 +9,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.status import Status
-from app.console.answer.document import SCREEN_LINES
+from app.present.console.answer.document import SCREEN_LINES
 from app.present.terminal import width_of_text
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic

@@ -98,7 +98,7 @@ def test_imports_of_ours_are_moved_and_nothing_else_is() -> None:
         "    from runtimes.base import (\n"
         "        Runtime,\n"
         "    )\n"
-        "WORKER = 'from app.workers import measure', own.load('app.benchmark:load_results')\n"
+        "WORKER = 'from app.workers import measure', own.load('app.cli.benchmark:load_results')\n"
     )
     moved_source = source.replace("from app.cases", "from graphlap.app.cases")
     moved_source = moved_source.replace("from exporters", "from graphlap.exporters")

@@ -30,7 +30,7 @@ from tests.mutation.reasons import reason_of, stale_reasons
 from tests.mutation.sites import Mutant, mutants_of, root_path
 from tests.mutation.trial import FOUND, Outcome, outcomes
 
-PACKAGES = ("app/stats", "app/comparison", "app/run_folder", "app/cases")
+PACKAGES = ("app/stats", "app/analysis/comparison", "app/run_folder", "app/cases")
 COUNT, COUNT_CHANGED = 400, 20
 LEAST_SHARE = 0.85
 TESTS_S = 20.0

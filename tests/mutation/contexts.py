@@ -18,7 +18,7 @@ import pytest
 NOTES = "GRAPHLAP_TRACED_TESTS"
 """The variable with the file that gets what is noted: an object with `durations_s` by test and the
 list `failed`."""
-PREFIXES = ("app.stats.", "app.comparison.", "app.run_folder.", "app.cases.")
+PREFIXES = ("app.stats.", "app.analysis.comparison.", "app.run_folder.", "app.cases.")
 _durations_s = Counter[str]()
 _failed: list[str] = []
 

@@ -13,7 +13,7 @@ from exporters.types import ExportedModel, TensorSpec
 from runtimes import registry
 from runtimes.options import OptionValue, Settings, all_options
 from runtimes.snippets import Usage, Used
-from tests.app.columns.filled import MODEL
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.sweep.sweeps import write_add_graph
 
 

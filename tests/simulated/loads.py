@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from app.columns.environment import SWITCHES_PER_S
+from app.analysis.columns.environment import SWITCHES_PER_S
 from tests.benchmarks.stretches import Recording
 
 PASSES, GAP_S = 180, 10.0

@@ -34,7 +34,7 @@ class Kind:
     draw: Draw
 
     def pairs(self, rng: np.random.Generator, sets: int, ratio: float) -> RoundPairs:
-        """As pairs of measured cases have them (`app.comparison.pairing`): a set is one ratio, and
+        """As pairs of measured cases have them: a set is one ratio, and
         one of each state of the machine. The level of the first side does not matter."""
         turns = np.nan_to_num(100.0 * np.exp(self.draw(rng, sets)))
         turns[1] *= ratio

@@ -16,7 +16,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from tests.app.headless.mutant_runs import measured
+from tests.app.cli.headless.mutant_runs import measured
 from tests.mutants import mutants
 from tests.soak import endurance, kills, window
 

@@ -30,7 +30,7 @@ from app.runs.following.reader import RunReader
 from app.sweep.work.local_executor import ThisMachine
 from exporters.codec import object_of, to_json
 from exporters.messages import ExportRequest
-from tests.app.headless.mutant_runs import MOMENT
+from tests.app.cli.headless.mutant_runs import MOMENT
 from tests.app.sweep.sweeps import write_add_graph
 
 FIRST_PASSES = 6

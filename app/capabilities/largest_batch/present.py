@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.plot_data.series import Series as CaseSeries
+from app.analysis.plot_data.series import batch, variants
 from app.capabilities.largest_batch.search import (
     largest_fit,
     searches_of,
@@ -15,11 +18,8 @@ from app.capabilities.largest_batch.search import (
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.status import FAILED, FITS, Status
-from app.comparison.measured_case import MeasuredCase
 from app.formatting import text
 from app.formatting.case_labels import labels, model_labels
-from app.plot_data.series import Series as CaseSeries
-from app.plot_data.series import batch, variants
 from app.present.answer import Answer, CasesView, Table
 from app.present.document import (
     Block,

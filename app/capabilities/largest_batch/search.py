@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import psutil
 
+from app.analysis.columns.status import worst_round
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import FITS, INCOMPLETE, Status
-from app.columns.status import worst_round
 from app.plan.models import batch_axis
 from app.plan.plan import Plan
 from app.run_folder.run import Run

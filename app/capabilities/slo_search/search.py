@@ -13,12 +13,12 @@ from typing import Literal
 
 import numpy as np
 
+from app.analysis.columns.load import LATE_SHARE
 from app.cases.case import Case
 from app.cases.objectives import MINIMUM_ROUNDS, Target
 from app.cases.round import RoundResult
 from app.cases.scenario import MAXIMUM_RATE_HZ, MINIMUM_RATE_HZ, Batcher, Scenario
 from app.cases.status import FITS
-from app.columns.load import LATE_SHARE
 from app.run_folder.run import Run
 from app.stats.capacity import (
     FIRST_LOOK,

@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.analysis.comparison.judge import interval_note
 from app.capabilities.tuning.search import Tuned, tunings
 from app.cases.case import Case
 from app.cases.objectives import Goal
-from app.comparison.judge import interval_note
 from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.machine.host_peaks import kept_peak

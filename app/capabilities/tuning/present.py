@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.analysis.plot_data.series import Series
 from app.capabilities.tuning.answer import (
     Gain,
     Rung,
@@ -30,7 +31,6 @@ from app.plan.capabilities import CAPABILITIES
 from app.plan.plan import Plan
 from app.plan.plan_files import plan_toml
 from app.plan.settings.sweep import Sweep
-from app.plot_data.series import Series
 from app.present.answer import Answer, CasesView
 from app.present.answer import Table as ViewTable
 from app.present.document import Block, Cell, Column, Heading, Points, latency_cell, names, table

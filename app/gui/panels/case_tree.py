@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.series import Baseline, Series, facets, quoted
 from app.formatting.case_labels import shared_and_distinct
 from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
 from app.gui.look.controls import Choice, tool_button
@@ -26,8 +28,6 @@ from app.gui.look.theme import LIGHT, Theme
 from app.gui.panels.case_rows import CaseRows, Line
 from app.gui.plots.marks import percentiles
 from app.gui.plots.style import Arrangement, ColorTable, SeriesStyle, grey, legend_text, remark
-from app.insights.quality import quality_of
-from app.plot_data.series import Baseline, Series, facets, quoted
 
 _MOST_ROWS = 4
 """More of them are scrolled to: the room is the series'."""

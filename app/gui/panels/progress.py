@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.columns.precision import missing_text
+from app.analysis.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
 from app.gui.look.terms import TERMS
 from app.gui.look.text import PlainLabel, plain_tip

@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.analysis.insights.insight import Insight
+from app.analysis.insights.quality import Issue, issues_of
+from app.analysis.insights.rules import HEADING
 from app.formatting.text import counted
 from app.gui.look.controls import tool_button
 from app.gui.look.text import PlainLabel, caption
-from app.insights.insight import Insight
-from app.insights.quality import Issue, issues_of
-from app.insights.rules import HEADING
 from app.runs.following.state import RunState
 from exporters.diagnostics.catalogue import tables
 

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.analysis.plot_data.series import Series
 from app.formatting.case_labels import shared_and_distinct
 from app.gui.look.controls import Choice, ControlBar, Switch, tool_button
 from app.gui.look.overlay import Overlay, plot_font
@@ -31,7 +32,6 @@ from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush, Line, Reader, Reading
 from app.gui.plots.read.readout import brush_text, lit_in_short, lit_text, short_names
 from app.gui.plots.style import Arrangement, SeriesStyle
-from app.plot_data.series import Series
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 _UNBOUNDED_PX = 2.0**24 - 1.0

@@ -10,11 +10,10 @@ from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
+from app.analysis.comparison.judge import ComparedCase, Comparison, Sides, interval_note
+from app.analysis.comparison.measured_case import COMPARED
+from app.analysis.insights.quality import Quality
 from app.cases.objectives import Word
-from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
-from app.comparison.measured_case import COMPARED
-from app.console.history import trend_figure
-from app.console.verdicts import run_variation_notes
 from app.formatting.text import CLOCK_TEXT, counted
 from app.gui.look.overlay import plot_font
 from app.gui.look.text import Table
@@ -22,10 +21,11 @@ from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
-from app.history.run_comparison import RunSide, compare_runs
-from app.history.trends import PERCENTILES, History, Trend
-from app.insights.quality import Quality
-from app.report.comparison_figures import ratio_figures
+from app.present.console.history import trend_figure
+from app.present.console.verdicts import run_variation_notes
+from app.present.report.comparison_figures import ratio_figures
+from app.runs.history.run_comparison import RunSide, compare_runs
+from app.runs.history.trends import PERCENTILES, History, Trend
 from app.stats.change_points import MINIMUM_RUNS
 from exporters.types import GraphlapError
 

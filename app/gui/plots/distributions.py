@@ -14,6 +14,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
+from app.analysis.plot_data.series import Series
 from app.formatting.text import interval, time_text
 from app.gui.look.text import Table
 from app.gui.plots.axes import NinesAxis, nines_of, time_axis
@@ -40,7 +41,6 @@ from app.gui.plots.style import (
     row_text,
     series_entries,
 )
-from app.plot_data.series import Series
 from app.present.figure import Axis, Figure, Mark
 from app.present.figure import Series as Marks
 from app.stats.quantiles import EDGES_S, Interval, needed_samples

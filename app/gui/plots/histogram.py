@@ -11,6 +11,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
+from app.analysis.plot_data.series import Series
 from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
 from app.gui.look.overlay import plot_font
@@ -35,7 +36,6 @@ from app.gui.plots.style import (
     clocks_text,
     series_entries,
 )
-from app.plot_data.series import Series
 from app.stats.quantiles import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)

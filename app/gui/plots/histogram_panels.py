@@ -12,6 +12,7 @@ from PySide6.QtCore import QLineF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.analysis.plot_data.series import Part, Series
 from app.gui.look.overlay import Overlay
 from app.gui.look.theme import Theme
 from app.gui.plots.marks import HEADROOM, percentiles
@@ -20,7 +21,6 @@ from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.overlays import BandLayer
 from app.gui.plots.read.reading import Place, Reading
 from app.gui.plots.style import Behind, LitStyle, SeriesStyle
-from app.plot_data.series import Part, Series
 
 _BEYOND_PX = 4.0
 """How far beyond the edge of the plot an outline is followed: enough to hide its end."""

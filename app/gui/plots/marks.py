@@ -12,12 +12,12 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.series import Series, quoted
 from app.formatting.text import time_text
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry
-from app.insights.quality import quality_of
-from app.plot_data.series import Series, quoted
 from app.stats.quantiles import EDGES_S, Histogram, Interval, needed_samples
 
 SHOWN: dict[str, tuple[str, float]] = {

@@ -11,6 +11,16 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.matrix import VARIANT, Cell, Pivot, matrix, pivot, sides, status_text
+from app.analysis.plot_data.series import (
+    Series,
+    batches,
+    interval_columns,
+    number,
+    of_batch,
+    ranked,
+)
 from app.cases.status import STATUSES, Tone
 from app.formatting.text import interval, latency, rate_interval, rate_text, significant, time_text
 from app.gui.look.controls import Choice, Switch
@@ -21,9 +31,6 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.read.reading import CELL, Brush, Spot, SpotReader
 from app.gui.plots.style import clocks_text, legend_text, remark
 from app.gui.plots.tile_grid import TileGrid, TileOverlay
-from app.insights.quality import quality_of
-from app.plot_data.matrix import VARIANT, Cell, Pivot, matrix, pivot, sides, status_text
-from app.plot_data.series import Series, batches, interval_columns, number, of_batch, ranked
 
 _WORST = 10.0
 """Ratios from here on share the last colour."""

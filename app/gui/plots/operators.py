@@ -10,6 +10,8 @@ from typing import Any
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from app.analysis.plot_data.card import CardRun
+from app.analysis.plot_data.series import Series
 from app.cases.jobs import OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice
@@ -19,11 +21,9 @@ from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle
-from app.plot_data.card import CardRun
-from app.plot_data.series import Series
 from app.present.figure import Axis, Figure, Mark
 from app.present.figure import Series as Marks
-from app.report.execution_figures import schedule
+from app.present.report.execution_figures import schedule
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.operators import SUM_DIAGNOSTICS
 from app.runs.following.state import CaseDetails

@@ -11,11 +11,11 @@ from typing import get_args
 
 import numpy as np
 
+from app.analysis.plot_data.series import Part, Series, part_ns
 from app.cases.column import Blank
 from app.cases.round import MEASURED
 from app.cases.status import FITS
 from app.gui.look.controls import Choice
-from app.plot_data.series import Part, Series, part_ns
 from app.stats.quantiles import Histogram
 
 NAMES: dict[str, str] = {"latency": "Latency", "service": "Service time", "queue": "Queueing"}

@@ -7,17 +7,25 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtWidgets import QWidget
 
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.series import (
+    Series,
+    batches,
+    number,
+    of_batch,
+    quoted,
+    quoted_us,
+    ranked,
+)
 from app.formatting.text import CLOCK_TEXT, figure
 from app.gui.look.controls import Choice
 from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView, place
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, remark, series_entries
-from app.insights.quality import quality_of
-from app.plot_data.series import Series, batches, number, of_batch, quoted, quoted_us, ranked
 from app.present.figure import Axis, Figure, Mark, Unit
-from app.report.comparison_figures import accuracy
-from app.report.figures import interval_figure, latency
+from app.present.report.comparison_figures import accuracy
+from app.present.report.figures import interval_figure, latency
 
 _SORTS = {"p50": "By p50", "p99": "By p99", "name": "By name", "plan": "As in the plan"}
 _RATE, _RATE_TITLE = "throughput_per_s", "Inputs per second"

@@ -13,11 +13,11 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
+from app.analysis.insights.quality import NOT_VALID, Quality, is_invalid, quality_of
+from app.analysis.plot_data.series import Baseline, Series, facets
 from app.formatting.text import CLOCK_TEXT
 from app.gui.look.theme import Theme, contrast, mixed, runtime_color
 from app.gui.plots.legend import Entry
-from app.insights.quality import NOT_VALID, Quality, is_invalid, quality_of
-from app.plot_data.series import Baseline, Series, facets
 
 # Full vision; protanopia and deuteranopia at severity 1 on linear RGB, as simulated by Machado,
 # Oliveira & Fernandes (IEEE Trans. Vis. Comput. Graph. 15, 2009), table 1.

@@ -10,9 +10,11 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.analysis.comparison.ranking import Fastest, fastest
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.series import Series, comparison_key, quoted, quoted_us, ranked
 from app.cases.objectives import BAND
 from app.cases.status import FAILED
-from app.comparison.ranking import Fastest, fastest
 from app.formatting.text import (
     CLOCK_TEXT,
     interval,
@@ -28,8 +30,6 @@ from app.gui.look.theme import Theme
 from app.gui.plots.read.reading import CELL, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.tile_grid import TileOverlay
-from app.insights.quality import quality_of
-from app.plot_data.series import Series, comparison_key, quoted, quoted_us, ranked
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.verdict import STATES_DIFFER
 from exporters.model_names import is_null

@@ -15,6 +15,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
+from app.analysis.plot_data.series import Series, part_ns
 from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
 from app.gui.look.text import Table
@@ -45,7 +46,6 @@ from app.gui.plots.trace import (
     sample_rows,
     warm_color,
 )
-from app.plot_data.series import Series, part_ns
 
 PANEL_PX, _PANEL_LINES = 76, 3.4
 """The least height in which a series of its own is read, below its name."""

@@ -10,12 +10,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.analysis.plot_data.series import Series
 from app.cases.round import MEASURED
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.read.curves import PHASES
 from app.gui.plots.style import SeriesStyle
-from app.plot_data.series import Series
 from app.runs.following.samples import give_back
 from app.stats.option_search.ablation import round_name
 

@@ -13,6 +13,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QWidget
 
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.curves import Curve, curves, rate_found
+from app.analysis.plot_data.series import Series, interval_columns, number, ranked
+from app.analysis.plot_data.settings import Line, figures, lines, numeric_settings
 from app.formatting.text import CLOCK_TEXT, latency, rate_text
 from app.gui.look.controls import Choice
 from app.gui.look.text import Table
@@ -21,10 +25,6 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.marks import Mark as RateMark
 from app.gui.plots.marks import MarkLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry
-from app.insights.quality import quality_of
-from app.plot_data.curves import Curve, curves, rate_found
-from app.plot_data.series import Series, interval_columns, number, ranked
-from app.plot_data.settings import Line, figures, lines, numeric_settings
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Symbol, Unit, with_interval
 from app.present.figure import Series as Marks
 

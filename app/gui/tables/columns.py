@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.analysis.comparison.judge import Sides
+from app.analysis.comparison.measured_case import COMPARED
+from app.analysis.plot_data.series import Baseline, Series, deltas, number, quoted, ranked
+from app.analysis.plot_data.settings import Setting
 from app.cases.column import Column as ResultColumn
 from app.cases.columns import BY_NAME, NAMES, all_names
 from app.cases.columns import column as column_of
 from app.cases.dimensions import SETTINGS
 from app.cases.objectives import PERCENTILES
 from app.cases.units import percentile_label as percentile_as_written
-from app.comparison.judge import Sides
-from app.comparison.measured_case import COMPARED
 from app.formatting.text import CLOCK_TEXT, ratio_interval, significant, time_text
-from app.plot_data.series import Baseline, Series, deltas, number, quoted, ranked
-from app.plot_data.settings import Setting
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""

@@ -9,13 +9,13 @@ from itertools import chain
 from PySide6.QtCore import QAbstractProxyModel, QItemSelection, QModelIndex, Qt
 from PySide6.QtWidgets import QTableView
 
+from app.analysis.plot_data.series import Series
+from app.analysis.plot_data.settings import Setting, in_order
 from app.cases.status import FAILED
 from app.formatting.text import counted
 from app.gui.look.text import plain_tip
 from app.gui.tables.model import Index, ResultsModel
 from app.gui.tables.query import Term, terms
-from app.plot_data.series import Series
-from app.plot_data.settings import Setting, in_order
 
 _NO_VALUE = "none"
 

@@ -8,10 +8,13 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 
+from app.analysis.comparison.measured_case import COMPARED
+from app.analysis.insights.quality import quality_of
+from app.analysis.plot_data.series import Series, quoted
+from app.analysis.plot_data.settings import Setting, same_settings, settings
 from app.cases.dimensions import SETTINGS
 from app.cases.objectives import BAND
 from app.cases.status import FAILED, WELL
-from app.comparison.measured_case import COMPARED
 from app.formatting.text import interval
 from app.gui.look.icons import swatch
 from app.gui.look.text import plain_tip
@@ -25,9 +28,6 @@ from app.gui.tables.columns import (
     setting_columns,
 )
 from app.gui.tables.query import Term, typed_for
-from app.insights.quality import quality_of
-from app.plot_data.series import Series, quoted
-from app.plot_data.settings import Setting, same_settings, settings
 from app.run_folder.diagnostics import diagnostics_of, text
 
 JUDGED = {f"latency_{name}_us": name for name in COMPARED}

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.analysis.plot_data.series import Baseline, Series
 from app.gui.look.controls import Choice, tool_button
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme
@@ -24,7 +25,6 @@ from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter, ShownR
 from app.gui.tables.model import ResultsModel
 from app.gui.tables.view import ColumnsMenu, Kept, table_view
 from app.plan.plan import Plan
-from app.plot_data.series import Baseline, Series
 from app.run_folder.table import neutralise_formula
 
 

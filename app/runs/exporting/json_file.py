@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from app.analysis.columns.load import set_runs
+from app.analysis.columns.status import worst_round
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import all_names, column
 from app.cases.round import RoundResult
-from app.columns.load import set_runs
-from app.columns.status import worst_round
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
 from app.run_folder.files import replacing
 from app.run_folder.run import Run

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.analysis.columns.rows import row_names
 from app.cases.case import Case
 from app.cases.column import Kind, Row, Value
 from app.cases.columns import all_names, column
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
-from app.columns.rows import row_names
 from app.formatting.text import storable
 from app.run_folder.files import replacing, write_atomically
 from app.run_folder.folder import RESULTS

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from app.analysis.columns.rows import epoch_s
 from app.cases.column import Row
 from app.cases.round import MEASURED, RoundResult
 from app.cases.telemetry import Disturbance, Reading
-from app.columns.rows import epoch_s
 from app.formatting.case_labels import case_label
 from app.formatting.text import one_line, storable
 from app.run_folder.files import own_subfolder, replacing, write_atomically

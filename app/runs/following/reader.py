@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from app.analysis.columns.environment import mean_clock_mhz
+from app.analysis.columns.status import NOT_REACHED, row_so_far, worst_round
+from app.analysis.comparison.measured_case import timed_rounds
+from app.analysis.insights.insight import Insight
+from app.analysis.insights.rules import find_insights
+from app.analysis.plot_data.series import Series, Standing, reference_figures
 from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.dimensions import GRID
 from app.cases.errors import ResultsError
 from app.cases.jobs import OperatorTimes
 from app.cases.round import RoundResult
-from app.columns.environment import mean_clock_mhz
-from app.columns.status import NOT_REACHED, row_so_far, worst_round
-from app.comparison.measured_case import timed_rounds
 from app.formatting.case_labels import labels, model_names
-from app.insights.insight import Insight
-from app.insights.rules import find_insights
 from app.machine.child import Child
 from app.machine.installed_runtimes import clock_of
 from app.plan.capabilities import CAPABILITIES, named_parts
-from app.plot_data.series import Series, Standing, reference_figures
 from app.run_folder.files import Problem
 from app.run_folder.folder import is_being_written, samples_name
 from app.run_folder.live_status import Live, read_live

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from app.analysis.insights.insight import Insight
+from app.analysis.plot_data.series import Series
 from app.cases.case import Case
 from app.cases.errors import ResultsError, is_no_room
 from app.cases.jobs import OperatorTimes, Sensitivity
 from app.cases.status import FAILED, FITS, STATUSES, Tone
-from app.insights.insight import Insight
-from app.plot_data.series import Series
 from app.run_folder.files import Problem
 from app.run_folder.live_status import Live
 from app.run_folder.manifest import Manifest

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.analysis.columns.rows import Rows
 from app.cases.errors import ResultsError
-from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.run import Run
 from app.runs.reader import JournalReader, drop_damaged_rounds

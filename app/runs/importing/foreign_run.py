@@ -10,12 +10,12 @@ from types import ModuleType
 
 import numpy as np
 
+from app.analysis.columns.identity import REASON
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.errors import ResultsError, unwritable
 from app.cases.round import MEASURED, RECORD, RUNTIME, Imported, Limits, RoundResult
 from app.cases.units import DEFAULT, percentile_of
-from app.columns.identity import REASON
-from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder, samples_name

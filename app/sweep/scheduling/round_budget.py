@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
 
+from app.analysis.columns.environment import is_contended
+from app.analysis.columns.precision import look_text, target_rounds
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.units import duration_text
-from app.columns.environment import is_contended
-from app.columns.precision import look_text, target_rounds
-from app.columns.rows import Rows
 from app.machine.installed_runtimes import runtime
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from app.analysis.columns.rows import Rows
 from app.cases.status import Status
-from app.columns.rows import Rows
 from app.plan.capabilities import complete_plan, parts, scheduler_part
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from app.analysis.columns.reference_cases import compare_with_baseline
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.judge import ComparedCase
 from app.cases.case import Case
 from app.cases.status import TERMINAL
-from app.columns.reference_cases import compare_with_baseline
-from app.columns.rows import Rows
-from app.comparison.judge import ComparedCase
 from app.formatting.text import counted
 from app.plan.plan import Plan, named_lengths
 from app.plan.reference_cases import baselines

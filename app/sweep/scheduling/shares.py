@@ -22,9 +22,6 @@ from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
-from app.remote.carriers import Carrier, ask_hosts, open_carrier
-from app.remote.host import Host
-from app.remote.link import HostError
 from app.run_folder.journal import (
     DiscardedRound,
     Line,
@@ -34,6 +31,9 @@ from app.run_folder.journal import (
 )
 from app.run_folder.manifest import MANIFEST, manifest_text
 from app.run_folder.run import SAMPLES, Run
+from app.sweep.remote.carriers import Carrier, ask_hosts, open_carrier
+from app.sweep.remote.host import Host
+from app.sweep.remote.link import HostError
 from app.sweep.scheduling.round_jobs import (
     as_status,
     neighbour_case,

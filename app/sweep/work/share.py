@@ -26,9 +26,6 @@ from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.formatting.text import counted
 from app.machine.environment import graphlap_version, this_machine
 from app.machine.installed_runtimes import clock_of
-from app.remote.carriers import Carrier
-from app.remote.host import Host
-from app.remote.link import HostError, Link, data_of
 from app.run_folder.files import read_json, text_digest, write_atomically
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import FOLDER as JOURNAL
@@ -47,6 +44,9 @@ from app.run_folder.live_status import Live
 from app.run_folder.manifest import MANIFEST, Manifest
 from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
+from app.sweep.remote.carriers import Carrier
+from app.sweep.remote.host import Host
+from app.sweep.remote.link import HostError, Link, data_of
 from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
 from exporters.child_setup import belong_to_parent

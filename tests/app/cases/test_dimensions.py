@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.analysis.comparison.measured_case import names
+from app.analysis.insights.insight import Fact, group_except
 from app.cases.case import Case
 from app.cases.column import Value
 from app.cases.columns import BY_NAME as COLUMNS
@@ -21,9 +23,7 @@ from app.cases.dimensions import (
 )
 from app.cases.scenario import Batcher, Condition, Scenario
 from app.cases.user_files import UserFiles
-from app.comparison.measured_case import names
 from app.formatting.case_labels import case_label, labels
-from app.insights.insight import Fact, group_except
 from app.plan.settings.sweep import Sweep
 
 CASE = Case("mlp", "ort-cpu", axes={"batch": 1})

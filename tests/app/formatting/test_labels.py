@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.analysis.comparison.published_figures import published, published_for
 from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.cases.user_files import UserFiles
-from app.comparison.published_figures import published, published_for
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, case_label, differences, labels, model_labels
 

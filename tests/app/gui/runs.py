@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.status import Status
-from app.columns.rows import Rows
 from app.gui.launch import BatchChild
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, named_lengths, parse_plan

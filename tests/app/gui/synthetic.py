@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from app.analysis.plot_data.series import ReferenceLine, Series, Standing
 from app.cases.case import Case
 from app.cases.column import pairs_in
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.cases.scenario import Scenario
-from app.plot_data.series import ReferenceLine, Series, Standing
 from app.stats.quantiles import Histogram
 from app.stats.summary import Summary, summarise
 from runtimes.execution import Clock, Samples

@@ -15,10 +15,10 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.card import CardRun
 from app.cases.case import Case
 from app.gui.launch import CardProcess, OwnCommand, RunControl, SweepQueue, log_of
 from app.plan.plan_files import plan_toml
-from app.plot_data.card import CardRun
 from app.run_folder.folder import is_being_written
 from app.runs.following.state import CaseDetails
 from app.runs.reader import read_run

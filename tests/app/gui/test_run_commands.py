@@ -15,13 +15,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QToolButton
 from pytestqt.qtbot import QtBot
 
+from app.analysis.columns.rows import Rows
+from app.analysis.insights.quality import quality_of
+from app.analysis.insights.rules import find_insights
 from app.cases.case import Case
-from app.columns.rows import Rows
 from app.gui.plots.style import legend_text
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.insights.quality import quality_of
-from app.insights.rules import find_insights
 from app.plan.command_line import parse
 from app.plan.estimate import Estimate
 from app.plan.expand import expand

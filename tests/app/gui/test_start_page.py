@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import ranked
 from app.cases.case import Case
 from app.formatting.text import one_line
 from app.gui import run_feed
@@ -17,14 +18,13 @@ from app.gui.plots.compare import HistoryView
 from app.gui.plots.style import legend_text
 from app.gui.start import StartPage, running_sweeps
 from app.gui.window import MainWindow
-from app.plot_data.series import ranked
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.plots.views import figures_of
 from tests.app.gui.runs import measured_run, new_run
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
-from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE, OTHER
+from tests.app.runs.history.pasts import nights_at
 from tests.golden.folders import unpack
 
 START_PAGE_CASE = Case("cnn_tiny", "fake")

@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Series
 from app.gui.views import VIEWS, ViewArea, Views
-from app.plot_data.series import Series
 from tests.app.gui.plots.views import checks, finished, live
 
 

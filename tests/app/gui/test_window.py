@@ -13,11 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.jobs import Sensitivity
-from app.columns.rows import Rows
-from app.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.gui.look.preferences import Preferences
 from app.gui.look.terms import in_fields
 from app.gui.main import _check_paths, main
@@ -25,12 +24,13 @@ from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
+from app.present.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import MANIFEST
 from app.runs.reader import read_run
 from exporters.types import GraphlapError, TensorSpec
-from tests.app.columns.filled import MODEL
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.gui.runs import measured_run, new_run, record_round, records, steady, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
 from tests.app.run_folder.measured import Speed, make, measure

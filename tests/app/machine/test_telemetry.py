@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.cases.telemetry import GpuState, Reading
-from app.history.trends import differences
 from app.machine.environment import _gpus
 from app.machine.telemetry import Nvml, Rapl, Telemetry
+from app.runs.history.trends import differences
 from exporters.codec import from_json, to_json
 from tests.app.machine.counters import FakeNvml, package
 

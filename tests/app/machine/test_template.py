@@ -12,15 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.round import FORKED
-from app.columns.rows import Rows
 from app.machine.child import Bell, Child
 from app.machine.template import Template
 from app.runs.reader import read_run
 from app.sweep.work.local_executor import ThisMachine
 from exporters import install_layout
-from tests.app.headless.batch import run
-from tests.app.remote.processes import wait_until
+from tests.app.cli.headless.batch import run
+from tests.app.sweep.remote.processes import wait_until
 from tests.app.sweep.sweeps import children, write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.commands import open
-from app.commands.open import PACKAGES, missing_packages
+from app.cli import open
+from app.cli.open import PACKAGES, missing_packages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Debian")
 _SYSTEM_LIBRARIES = re.compile(r"(libQt6|libstdc|libgcc|libm\.|libc\.|libz\.|libgthread)")
@@ -58,9 +58,9 @@ def test_the_program_names_the_packages_that_are_missing() -> None:
     environment = {**os.environ, "QT_QPA_PLATFORM": "xcb", "DISPLAY": ":971"}
     code = (
         "import sys\n"
-        "from app.commands import open as w\n"
+        "from app.cli import open as w\n"
         "w.PACKAGES = {**w.PACKAGES, 'libgraphlap-none.so.9': 'libgraphlap-none9'}\n"
-        "from app.commands.main import main\n"
+        "from app.cli.main import main\n"
         "sys.exit(main(['open']))\n"
     )
     result = subprocess.run(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.analysis.comparison.published_figures import published
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.comparison.published_figures import published
 from app.machine.installed_runtimes import availability, available_names
 from app.plan.expand import expand
 from app.plan.plan import checked, parse_plan

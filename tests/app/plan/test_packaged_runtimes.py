@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.console.catalogue import models_blocks, models_of
-from app.console.doctor import doctor
 from app.machine.environment import installed_versions
 from app.machine.installed_runtimes import asked, available_names
 from app.plan.expand import expand
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.present import terminal
+from app.present.console.catalogue import models_blocks, models_of
+from app.present.console.doctor import doctor
 from runtimes import registry
 from runtimes.base import Available, Unavailable
 from runtimes.inquiries import probe

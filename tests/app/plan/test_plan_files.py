@@ -10,7 +10,7 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.axis_sizes import read_shapes
 from app.plan.plan_files import load_plan, plan_toml
-from tests.app.headless.batch import run
+from tests.app.cli.headless.batch import run
 
 GRID = '[[sweeps]]\nmodels = ["mlp"]\nruntimes = ["fake"]\n'
 

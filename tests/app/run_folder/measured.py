@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.round import Check
 from app.cases.telemetry import Interference
-from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
@@ -23,7 +23,7 @@ from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import Manifest
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
-from tests.app.columns.filled import MODEL
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.run_folder.runs import manifest_of, record
 
 HOST = {

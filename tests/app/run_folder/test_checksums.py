@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.rows import Rows
 from app.cases.errors import ResultsError
-from app.columns.rows import Rows
 from app.run_folder.files import DOCUMENT, LINE
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import read_manifest

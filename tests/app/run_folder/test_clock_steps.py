@@ -21,7 +21,7 @@ BY_FILES = {
     "app/run_folder/statistics_store.py",
 }
 """They ask how old a file is, which only the same clock can tell."""
-OF_HOSTS = {"app/remote/host.py", "app/remote/carriers.py"}
+OF_HOSTS = {"app/sweep/remote/host.py", "app/sweep/remote/carriers.py"}
 """Where clocks of machines are held against each other, to warn of one that is off."""
 
 

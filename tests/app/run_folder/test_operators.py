@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes, Peak
-from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Operators

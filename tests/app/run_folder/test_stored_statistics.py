@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from app.analysis.columns import rows
+from app.analysis.columns.rows import Rows
 from app.cases.column import Row
 from app.cases.round import RECORD
-from app.columns import rows
-from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.run_folder import journal as lines
 from app.run_folder import run as folder_run
@@ -281,15 +281,15 @@ def test_another_program_and_a_copy_have_their_own_figures(
 
 
 def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None:
-    for name in ("app/stats/summary.py", "app/columns/rows.py"):
+    for name in ("app/stats/summary.py", "app/analysis/columns/rows.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("1\n")
     digests = []
     for text in ("1\n", "2\n"):
         (tmp_path / "app/stats/summary.py").write_text(text)
-        digests.append(rows.program_digest(tmp_path, ("app/stats", "app/columns/rows.py")))
+        digests.append(rows.program_digest(tmp_path, ("app/stats", "app/analysis/columns/rows.py")))
     assert len(set(digests)) == 2
-    assert rows.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
+    assert rows.program_digest(tmp_path, ("app/analysis/columns/rows.py",)) not in digests
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "zeros", "long", "folder"])
@@ -381,7 +381,7 @@ def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(
 import os, signal
 from pathlib import Path
 from app.runs.verify import read_intact
-from app.columns.rows import Rows
+from app.analysis.columns.rows import Rows
 from app.run_folder import journal as lines
 from app.run_folder import statistics_store
 statistics_store.SETTLED_NS = -1

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.benchmark import load_results
+from app.analysis.columns.rows import Rows
 from app.cases.column import Row
 from app.cases.columns import MAIN, NAMES, all_names
-from app.columns.rows import Rows
-from app.history.past_runs import past_runs
+from app.cli.benchmark import load_results
 from app.run_folder.files import write_atomically
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import read_rows, read_table, tables, write_tables
+from app.runs.history.past_runs import past_runs
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from app.sweep import run as refreshing
 from app.sweep.run import Refresher
-from tests.app.headless.batch import FAKE
-from tests.app.headless.batch import run as batch
+from tests.app.cli.headless.batch import FAKE
+from tests.app.cli.headless.batch import run as batch
 
 FULL, PEOPLE = "results.full.csv", "results.csv"
 

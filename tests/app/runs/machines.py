@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.run_folder.table import write_tables

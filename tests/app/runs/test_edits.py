@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.telemetry import Reading
-from app.columns.rows import Rows
-from app.console.export_formats import FORMATS, check_derived, export
-from app.report.page import page
+from app.present.console.export_formats import FORMATS, check_derived, export
+from app.present.report.page import page
 from app.run_folder.files import DOCUMENT, LOCK
 from app.run_folder.folder import LIVE, RunFolder
 from app.run_folder.journal import FOLDER

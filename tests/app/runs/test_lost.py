@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.rows import Rows
 from app.cases.round import RoundResult
-from app.columns.rows import Rows
-from app.console.export_formats import check_derived
+from app.present.console.export_formats import check_derived
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
 from app.run_folder.table import read_rows, write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.headless.batch import FAKE
-from tests.app.headless.batch import run as batch
+from tests.app.cli.headless.batch import FAKE
+from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
 from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record
 

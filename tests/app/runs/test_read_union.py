@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from app.analysis.columns.reference_cases import baseline_columns, compare_with_baseline
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.pairing import Pair
+from app.analysis.insights.quality import issues_of
+from app.analysis.plot_data.matrix import pivot
+from app.analysis.plot_data.series import facets
+from app.analysis.plot_data.settings import settings
 from app.cases.case import Case, identity_test
-from app.columns.reference_cases import baseline_columns, compare_with_baseline
-from app.columns.rows import Rows
-from app.comparison.pairing import Pair
-from app.console.check import check_page
-from app.console.markdown import run_page
 from app.formatting.case_labels import CaseSet, case_label, labels
-from app.history.run_comparison import compare_runs, side_of
-from app.history.trends import read_history
-from app.insights.quality import issues_of
-from app.plot_data.matrix import pivot
-from app.plot_data.series import facets
-from app.plot_data.settings import settings
+from app.present.console.check import check_page
+from app.present.console.markdown import run_page
 from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState
+from app.runs.history.run_comparison import compare_runs, side_of
+from app.runs.history.trends import read_history
 from app.runs.reader import read_run
 from app.runs.union import read_runs
 from tests.app.run_folder.runs import CASE, PLAN, manifest_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
-from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.table import write_tables

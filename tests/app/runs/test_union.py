@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.ranking import fastest
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
 from app.cases.jobs import PHASES, AccuracyResult, ColdStart, Operator, OperatorTimes, subject_of
 from app.cases.jobs import cold_start_subject_of as cold_subject_of
 from app.cases.round import RoundResult
 from app.cases.telemetry import Reading
-from app.columns.rows import Rows
-from app.comparison.ranking import fastest
+from app.cli.notebook import open as open_run
 from app.formatting.case_labels import labels
-from app.notebook import open as open_run
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported, SearchCase

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.rows import Rows
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
 from app.cases.telemetry import Reading
-from app.columns.rows import Rows
-from app.console.export_formats import check_derived
+from app.present.console.export_formats import check_derived
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder, telemetry_name
 from app.run_folder.operators import write_operators

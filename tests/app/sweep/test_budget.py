@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.column import Row
-from app.columns.rows import Rows
-from app.console.answer.outcome import RunOutput
-from app.headless import measure
+from app.cli.headless import measure
 from app.plan.command import graphlap_line
 from app.plan.plan import Plan, parse_plan
+from app.present.console.answer.outcome import RunOutput
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import new_manifest
@@ -25,7 +25,7 @@ from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_budget
 from app.sweep.scheduling.round_budget import Budget, PreciseRounds
 from exporters.diagnostics.catalogue import codes, diagnostic
-from tests.app.headless.batch import rows
+from tests.app.cli.headless.batch import rows
 from tests.app.run_folder.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, Clock, write_add_graph
 

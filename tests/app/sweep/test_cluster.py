@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from app.cases.case import Case
-from app.remote.carriers import _parsed
-from app.remote.host import Host, RuntimeThere
-from app.remote.link import HostError
+from app.sweep.remote.carriers import _parsed
+from app.sweep.remote.host import Host, RuntimeThere
+from app.sweep.remote.link import HostError
 from app.sweep.scheduling.shares import comparison_groups, refused_everywhere, reject_cores
 from exporters.codec import to_json
 

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from app.columns.rows import Rows
+from app.analysis.columns.rows import Rows
 from app.plan.plan import parse_plan
 from app.runs.reader import read_run
 from app.sweep.engine import Completed, Dropped, Event, Paused, Started

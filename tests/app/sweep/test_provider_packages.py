@@ -19,7 +19,7 @@ from app.sweep.resumption import reject_changed
 from app.sweep.run_creation import create_run
 from exporters import install_layout
 from runtimes.fpga import provider
-from tests.app.headless.batch import rows
+from tests.app.cli.headless.batch import rows
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment

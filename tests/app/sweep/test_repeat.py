@@ -10,13 +10,13 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.jobs import BATCH
-from app.console.answer.outcome import RunOutput
-from app.headless import measure
+from app.cli.headless import measure
 from app.plan.plan import Plan, parse_plan
+from app.present.console.answer.outcome import RunOutput
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import read_manifest
 from app.sweep.run_creation import create_run, repeat
-from tests.app.headless.batch import FAKE, rows, run
+from tests.app.cli.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 from tests.exporters.support import save_affine

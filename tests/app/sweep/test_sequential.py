@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.columns.rows import Rows
+from app.analysis.columns.rows import Rows
 from app.machine.environment import describe_host
 from app.plan.plan import Plan
 from app.run_folder.diagnostics import diagnostics_of
@@ -15,7 +15,7 @@ from app.runs.reader import read_run
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from exporters.diagnostics.catalogue import codes
-from tests.app.headless.faulty_runs import SLOW_US, plan_of
+from tests.app.cli.headless.faulty_runs import SLOW_US, plan_of
 from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -20,15 +20,12 @@ from zlib import crc32
 import psutil
 import pytest
 
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.aggregate_throughput import throughput_over_hosts
 from app.cases.column import Row
-from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.machine.environment import describe_host, graphlap_version
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
-from app.remote import link
-from app.remote.carriers import PipeCarrier, ask_hosts
-from app.remote.host import host_here
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.files import text_digest
 from app.run_folder.folder import RunFolder
@@ -37,14 +34,17 @@ from app.run_folder.manifest import MANIFEST
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from app.sweep.engine import Completed, Event
+from app.sweep.remote import link
+from app.sweep.remote.carriers import PipeCarrier, ask_hosts
+from app.sweep.remote.host import host_here
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.shares import Cluster
 from app.sweep.work.round import SettledRound
 from app.sweep.work.share import ShareWork, folder_name
 from exporters.diagnostics.catalogue import codes
-from tests.app.headless.batch import SLEEPING
-from tests.app.remote.processes import between, command_of, is_gone, wait_until
+from tests.app.cli.headless.batch import SLEEPING
+from tests.app.sweep.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
 
 GRAPHS = ("one", "two", "three", "four", "five", "six")

@@ -13,7 +13,7 @@ from app.run_folder.run import time_parts
 from app.runs.reader import read_run
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from tests.app.headless.batch import run as batch
+from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -16,17 +16,17 @@ import numpy as np
 import psutil
 import pytest
 
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.ranking import fastest
 from app.cases.case import Case
 from app.cases.round import MEASURED, RoundResult
 from app.cases.turns import TURN_SET, TurnStart, every_of
-from app.columns.rows import Rows
-from app.comparison.ranking import fastest
 from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
 from app.stats.verdict import STATES_DIFFER
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.turns import turn_groups
-from tests.app.headless.batch import run
+from tests.app.cli.headless.batch import run
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 from tests.checkout import ROOT
 

@@ -9,7 +9,7 @@ from textwrap import indent
 
 import pytest
 
-from app.columns.rows import Rows
+from app.analysis.columns.rows import Rows
 from app.machine.environment import describe_host
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep

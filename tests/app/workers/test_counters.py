@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.column import Row
 from app.cases.round import RECORD, Limits, RoundResult
-from app.columns.rows import Rows
 from app.machine.placement import usable_cores
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder

@@ -11,13 +11,13 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
+from app.analysis.plot_data.series import Part, Series, part_ns
 from app.cases.round import MEASURED
 from app.formatting.text import counted, share, significant, time_text, time_tick
 from app.gui.look.errand import Errand
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Brush, Line, Place, Reading
 from app.gui.plots.read.readout import range_text, rank_text, short_names
-from app.plot_data.series import Part, Series, part_ns
 from app.runs.following.samples import give_back
 from app.stats.quantiles import EDGES_S, Histogram
 

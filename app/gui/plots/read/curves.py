@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtGui import QColor
 
+from app.analysis.plot_data.series import Part
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP
 from app.formatting.text import interval as interval_text
 from app.formatting.text import time_text
 from app.gui.plots.read.reading import Brush, Line, Place, Reading, Span
 from app.gui.plots.read.readout import rank_text, short_names
-from app.plot_data.series import Part
 from app.stats.option_search.ablation import round_name
 from app.stats.quantiles import Interval
 

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from PySide6.QtGui import QColor
 
+from app.analysis.plot_data.series import Part, Series, part_ns
 from app.cases.round import MEASURED
 from app.gui.plots.read.reading import Brush
-from app.plot_data.series import Part, Series, part_ns
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QGraphicsView
 
-from app.plot_data.series import Part
+from app.analysis.plot_data.series import Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from app.plan.expand import expand
 from app.plan.plan_files import load_plan
 from app.runs.reader import read_run
 from app.stats.option_search.ablation import FINAL
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.tuning.tuned_runs import GRID, found_in, latency_us, new_tune, play
-from tests.app.columns.filled import MODEL
 from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 

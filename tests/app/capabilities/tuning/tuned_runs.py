@@ -20,7 +20,7 @@ from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported, SearchCase
 from app.runs.reader import read_run
-from tests.app.columns.filled import MODEL
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 RUNS = 40

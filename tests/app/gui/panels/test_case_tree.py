@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Series
 from app.capabilities.largest_batch.present import LargestBatchView
 from app.gui.look.theme import LIGHT
 from app.gui.panels.case_tree import CaseTree
@@ -21,7 +22,6 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.style import series_styles
 from app.gui.plots.trends import TrendsView
-from app.plot_data.series import Series
 from tests.app.gui.plots.views import finished, grid, many, on_screen
 
 Views = tuple[HistogramView, PercentileView]

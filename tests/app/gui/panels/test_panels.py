@@ -13,12 +13,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Standing
 from app.cases.case import Case
 from app.gui.batch import LogPanel, QueuePanel
 from app.gui.launch import RunControl, SweepQueue
 from app.gui.panels.progress import ProgressLine
 from app.plan.plan import parse_plan
-from app.plot_data.series import Standing
 from app.run_folder.live_status import Live, LiveFile
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsScene, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Standing
 from app.gui.look.text import NotWritten
 from app.gui.look.theme import DARK, LIGHT
 from app.gui.plots.distributions import PercentileView
@@ -22,7 +23,6 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export, export_png, export_svg
 from app.gui.views import VIEWS, ViewSpec
-from app.plot_data.series import Standing
 from tests.app.gui.plots.views import FILLED
 from tests.app.gui.synthetic import failed, series
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.analysis.comparison.ranking import fastest
+from app.analysis.plot_data.series import Series
 from app.capabilities.largest_batch.present import LargestBatchView
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.objectives import BAND
-from app.comparison.ranking import fastest
 from app.formatting.text import latency
 from app.gui.look.theme import LIGHT, verdict_color
 from app.gui.plots.capability_view import CapabilityView
@@ -21,12 +22,11 @@ from app.gui.plots.matrix import tile_color
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.summary import CardLayer, SummaryView
-from app.plot_data.series import Series
 from app.run_folder.diagnostics import diagnostic_columns
 from app.runs.following.state import CaseDetails
 from exporters.diagnostics.catalogue import diagnostic
 from runtimes.execution import Clock
-from tests.app.columns.filled import MODEL
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.gui.plots.views import figures_of, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of, with_figures
 

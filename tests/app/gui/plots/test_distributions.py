@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import ReferenceLine, Series
 from app.cases.scenario import Scenario
 from app.formatting.text import time_text
 from app.gui.look.theme import LIGHT
@@ -26,7 +27,6 @@ from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.plots.timeline import TimelineView
 from app.gui.views import VIEWS
-from app.plot_data.series import ReferenceLine, Series
 from app.stats.quantiles import EDGES_S
 from tests.app.gui.plots.views import PUBLISHED, live, on_screen
 from tests.app.gui.synthetic import (

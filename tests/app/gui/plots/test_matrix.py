@@ -12,11 +12,11 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Series
 from app.capabilities.tuning.present import StepsView, files_of
 from app.gui.look.overlay import plot_font
 from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.matrix import MatrixView, TileLayer
-from app.plot_data.series import Series
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play

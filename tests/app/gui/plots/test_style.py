@@ -11,10 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Series
 from app.gui.look.theme import LIGHT, THEMES, contrast, runtime_color
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.style import apart, legend_text, series_colors, series_styles
-from app.plot_data.series import Series
 from tests.app.gui.plots.views import grid, many, on_screen
 from tests.app.gui.synthetic import series
 

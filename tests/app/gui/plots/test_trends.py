@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Series
+from app.analysis.plot_data.settings import figures, numeric_settings
 from app.capabilities.slo_search.answer import RateAnswer
 from app.cases.scenario import Scenario
 from app.gui.plots.axes import LogAxis
 from app.gui.plots.marks import MarkLayer
 from app.gui.plots.trends import TrendsView
-from app.plot_data.series import Series
-from app.plot_data.settings import figures, numeric_settings
 from tests.app.gui.plots.views import figures_of, loaded, on_screen
 from tests.app.gui.synthetic import series
 

@@ -14,6 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.card import CardRun
+from app.analysis.plot_data.series import ReferenceLine, Series, Standing
 from app.capabilities.largest_batch.present import LargestBatchView
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.capabilities.tuning.present import StepsView
@@ -30,15 +32,13 @@ from app.gui.plots.ranking import AccuracyView, RankingView
 from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
-from app.history.run_comparison import RunSide
-from app.history.trends import read_history
-from app.plot_data.card import CardRun
-from app.plot_data.series import ReferenceLine, Series, Standing
+from app.runs.history.run_comparison import RunSide
+from app.runs.history.trends import read_history
 from exporters.codec import from_json
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of, with_figures
-from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE
+from tests.app.runs.history.pasts import nights_at
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 

@@ -15,22 +15,22 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.analysis.insights.quality import issues_of
+from app.analysis.plot_data.series import Baseline, Series
 from app.gui.look.theme import LIGHT
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
 from app.gui.view_commands import export
-from app.insights.quality import issues_of
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.plot_data.series import Baseline, Series
 from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.table import read_rows
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Clock
-from tests.app.columns.filled import NEVER_FILLED, filled_csv
+from tests.app.analysis.columns.filled import NEVER_FILLED, filled_csv
 from tests.app.gui.synthetic import failed, series
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")

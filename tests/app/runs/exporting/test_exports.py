@@ -19,7 +19,7 @@ from app.cases.case import Case
 from app.cases.errors import DiskError
 from app.cases.round import RECORD, Check, OpenLoop
 from app.cases.telemetry import Disturbance, Interference, Reading
-from app.console.export_formats import FORMATS, check_derived, export
+from app.present.console.export_formats import FORMATS, check_derived, export
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.runs.reader import read_run

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import RECORD
-from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.journal import line_text
 from app.run_folder.live_status import Live, LiveFile

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.rows import Rows
 from app.cases.errors import PlanError, ResultsError
-from app.columns.rows import Rows
 from app.runs.importing import foreign_file
 from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
 from tests.app.runs.importing.foreign import trtexec_times

@@ -13,8 +13,8 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
+from app.cli.notebook import open as open_run
 from app.formatting.text import printable
-from app.notebook import open as open_run
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run

@@ -16,11 +16,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.column import Row
-from app.columns.rows import Rows
-from app.console.answer.outcome import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
+from app.present.console.answer.outcome import exit_code
 from app.run_folder.folder import RunFolder
 from app.sweep.engine import Engine, Event, Started
 from app.sweep.run import SweepRun

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from app.analysis.columns.environment import gpu_columns
 from app.capabilities.slo_search.rounds import HighestRate
 from app.capabilities.slo_search.search import rate_searches
 from app.cases.case import Case
 from app.cases.round import Limits, RoundResult
 from app.cases.scenario import Batcher, Condition, Shapes
 from app.cases.telemetry import Reading
-from app.columns.environment import gpu_columns
 from app.machine.child import Unstarted
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry, Watch
@@ -39,8 +39,8 @@ from exporters.types import ExportedModel, FixedGraph, StatePair
 from runtimes.errors import Unsupported
 from runtimes.fake.runtime import Fake
 from runtimes.options import SESSIONS, sessions_of
+from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.slo_search.searched import Script, new_search, record_round
-from tests.app.columns.filled import MODEL
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply, write_add_graph

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from app.analysis.columns.rows import Rows
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.cases.telemetry import Interference
-from app.columns.rows import Rows
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.analysis.plot_data.series import Series
 from app.gui.plots.base import PlotView
 from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.histogram import HistogramView
@@ -22,7 +23,6 @@ from app.gui.plots.read.reading import Brush, Span
 from app.gui.plots.read.readout import brush_text, lit_text
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export_png
-from app.plot_data.series import Series
 from app.stats.quantiles import EDGES_S
 from tests.app.gui.plots.views import LEFT, at, drag, finished, hover, live, on_screen
 from tests.app.gui.synthetic import of_rounds, open_loop, records, series

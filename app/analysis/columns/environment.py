@@ -1,0 +1,267 @@
+"""Columns of a case's environment: placement, engine, GPU, clock, pauses, interference.
+
+A figure of interference that no timed round could read is left empty.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from app.analysis.columns.rounds import join_values
+from app.cases.case import Case
+from app.cases.column import Row, Value
+from app.cases.round import RoundResult
+from app.cases.telemetry import STEADY_CLOCK, Interference
+from app.machine.installed_runtimes import runtime
+from app.machine.placement import as_list
+from app.run_folder.run import Run
+from app.stats.patterns import CAUSES, UNSEEN, outlier_causes
+from app.stats.summary import Summary
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import ExportedModel, axes_key
+from runtimes import registry
+from runtimes.execution import Clock, Samples
+from runtimes.registry import environment_of, parse_spec
+
+
+def placement_columns(rounds: Sequence[RoundResult]) -> Row:
+    """Of the rounds that were timed on this machine; what differed between them is told by each.
+
+    Memory counts as locked if it was in every round.
+    """
+    environments = [result.environment for result in rounds if result.samples]
+    lock_states = [environment.get("memory_locked") for environment in environments]
+    return {
+        "cores": join_values(
+            as_list(environment.get("affinity", ())) for environment in environments
+        ),
+        "numa_node": join_values(
+            as_list(environment.get("numa_nodes", ())) for environment in environments
+        ),
+        "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
+        "attempts": max((result.attempt for result in rounds if result.samples), default=None),
+        "scheduler": join_values(
+            str(environment.get("scheduler") or "") for environment in environments
+        ),
+    }
+
+
+def engine_columns(case: Case, rounds: Sequence[RoundResult]) -> Row:
+    """What differed between rounds, as after an installation before `--resume`, is told by each."""
+    return {
+        "environment": environment_of(case.runtime) or None,
+        "engine_distribution": join_values(result.engine_distribution for result in rounds),
+        "engine_path": join_values(result.engine_path for result in rounds),
+    }
+
+
+def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
+    """Rounds of several releases of the engine."""
+    releases = dict.fromkeys(result.runtime_version for result in rounds if result.samples)
+    if len(releases) < 2:
+        return []
+    return [diagnostic("engine_changed", releases=tuple(releases))]
+
+
+def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
+    """How it was set as each round began; what differed between them is told by each."""
+    states = [
+        state
+        for result in rounds
+        if "gpu" in result.environment
+        for state in (result.environment["gpu"], *result.environment.get("other_gpus", ()))
+    ]
+    if not states:
+        return {}
+    return {
+        "gpu_uuid": join_values(state.uuid for state in states),
+        "gpu_driver": join_values(state.driver for state in states),
+        "gpu_link": join_values(state.link for state in states),
+        "gpu_power_limit_w": _minimum(state.power_limit_w for state in states),
+        "gpu_clock_limit_mhz": _minimum(state.clock_limit_mhz for state in states),
+        "gpu_persistence": _all_true(state.persistence for state in states),
+        "gpu_ecc": _all_true(state.ecc for state in states),
+        "gpu_mig": _all_true(state.mig for state in states),
+        "gpu_mig_profile": join_values(state.mig_profile for state in states),
+    }
+
+
+def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
+    """What moved or shared the GPU while it was timed."""
+    low, high = row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]
+    if isinstance(low, int | float) and isinstance(high, int | float) and high > STEADY_CLOCK * low:
+        yield diagnostic("gpu_clock_varied", low_mhz=low, high_mhz=high)
+    if row["gpu_clock_min_mhz"] is not None and row["throttle_reasons"] not in (None, "none"):
+        yield diagnostic("gpu_throttled", reasons=str(row["throttle_reasons"]))
+    process_count = row["gpu_other_processes"]
+    if isinstance(process_count, int) and process_count and case.condition.kind != "with":
+        yield diagnostic("gpu_shared", processes=process_count)
+    if row["gpu_persistence"] is False:
+        yield diagnostic("gpu_persistence_off")
+
+
+def _minimum(values: Iterable[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _all_true(values: Iterable[bool | None]) -> Value:
+    flags = [value for value in values if value is not None]
+    return all(flags) if flags else None
+
+
+def mean_clock_mhz(run: Run, case: Case) -> float | None:
+    """The geometric mean over the case's timed rounds; None where a round does not tell it, or
+    where cores do not compute: on a device of its own, or on a simulated clock."""
+    name = parse_spec(case.runtime).name
+    if name not in registry.names() or runtime(name).accelerator:
+        return None
+    rounds = [result for result in run.rounds_of(case) if result.iterations]
+    clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]
+    clocks_mhz = [clock for clock in clocks if clock and clock > 0]
+    return (
+        statistics.geometric_mean(clocks_mhz)
+        if clocks_mhz and len(clocks_mhz) == len(rounds)
+        else None
+    )
+
+
+GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
+"""A pause that is off by more than both at its median is not the one that was asked for."""
+
+
+def gap_columns(case: Case, summary: Summary) -> Row:
+    """The median pause in microseconds, from a run's end to the next one's start.
+
+    A run is due `gap_us` after the last one of its lane has ended, so a pause is as much
+    longer as it began late.
+    """
+    late_us = summary.start_lateness_p50_us
+    if case.scenario.kind != "paced":
+        return {}
+    return {"achieved_gap_p50_us": None if late_us is None else case.scenario.gap_us + late_us}
+
+
+def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
+    """Whether the median of the pauses is longer than was asked for."""
+    requested_us, actual_us = case.scenario.gap_us, row["achieved_gap_p50_us"]
+    if row["clock"] == "simulated" or not isinstance(actual_us, float):
+        return []
+    if actual_us - requested_us <= max(GAP_OFF_US, GAP_SHARE_OFF * requested_us):
+        return []
+    policy = case.wait_policy
+    return [
+        diagnostic(
+            "pause_not_met", actual_us=actual_us, requested_us=requested_us, wait_policy=policy
+        )
+    ]
+
+
+def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:
+    """Whether every run found the inputs of the last one, likely in a cache; None on a card."""
+    if model is None or clock == "simulated":
+        return None
+    if case.condition.points:
+        return "one set for each shape"
+    sets = input_sets(case, model)
+    return f"{sets} sets in turn" if sets > 1 else "one set, cache-hot"
+
+
+def input_sets(case: Case, model: ExportedModel | None) -> int:
+    """How many are fed in turn, one to each run."""
+    if model is None or not model.rotation:
+        return 1
+    return 1 + len(model.rotation.get(axes_key(model.at(case.axes).axes), ()))
+
+
+SAID_SHARE = 0.001
+"""Where a cause had a hand in more of the runs it reaches a p99.9, and is warned of."""
+STEAL_SHARE = 0.01
+SWITCHES_PER_S = 10.0
+"""An idle machine takes a core from its one busy thread a few times a second."""
+_CODES = {
+    "steal": "outliers_from_steal",
+    "switch": "outliers_from_context_switches",
+    "page fault": "outliers_from_page_faults",
+    "interrupts": "outliers_from_interrupts",
+    "clock": "outliers_from_low_clock",
+}
+
+
+def outlier_counts(
+    rounds: Sequence[RoundResult], samples: Sequence[Samples]
+) -> Counter[str] | None:
+    """How many outliers of all rounds have which cause; None where none was looked for."""
+    cause_counts = [
+        outlier_causes(round_samples, result.interference.disturbances)
+        for result, round_samples in zip(rounds, samples, strict=True)
+        if result.interference is not None
+    ]
+    return sum(cause_counts, Counter[str]()) if cause_counts else None
+
+
+def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | None) -> Row:
+    """Rates over the rounds together, the extremes of clock and temperature."""
+    interferences = [result.interference for result in rounds if result.interference is not None]
+    loads = [result.environment.get("load_1min") for result in rounds]
+    values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
+    if not interferences:
+        return values
+    return values | {
+        "steal_fraction": _steal_share(interferences),
+        "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
+        "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
+        "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
+        "cpu_clock_min_mhz": min(_present(i.cpu_mhz_min for i in interferences), default=None),
+        "cpu_clock_max_mhz": max(_present(i.cpu_mhz_max for i in interferences), default=None),
+        "cpu_temperature_c": max(_present(i.temperature_c for i in interferences), default=None),
+        "outlier_causes": None if not counts else _cause_text(counts),
+    }
+
+
+def is_contended(rounds: Sequence[RoundResult]) -> bool:
+    """Whether other work took the core, over all rounds together; False where nobody looked."""
+    interferences = [result.interference for result in rounds if result.interference is not None]
+    switches = _rate((i.involuntary_switches, i) for i in interferences)
+    return (_steal_share(interferences) or 0.0) >= STEAL_SHARE or (
+        switches or 0.0
+    ) >= SWITCHES_PER_S
+
+
+def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:
+    """The cause that most of the outliers have, if they are not very few."""
+    cause_counts = [] if counts is None else [(counts[cause], cause) for cause in CAUSES]
+    count, cause = max(cause_counts, default=(0, ""), key=lambda pair: pair[0])
+    if counts is None or count <= SAID_SHARE * iterations:
+        return []
+    return [diagnostic(_CODES[cause], outliers=count, all=counts.total())]
+
+
+def _cause_text(counts: Counter[str]) -> str:
+    """`switch 12, steal 3, unseen 25`."""
+    causes = sorted((*CAUSES, UNSEEN), key=lambda cause: (cause == UNSEEN, -counts[cause]))
+    return ", ".join(f"{cause} {counts[cause]}" for cause in causes if counts[cause])
+
+
+def _steal_share(interferences: Sequence[Interference]) -> float | None:
+    samples = [i for i in interferences if i.steal_share is not None]
+    stolen_s = sum((i.steal_share or 0.0) * i.seconds for i in samples)
+    return stolen_s / sum(i.seconds for i in samples) if samples else None
+
+
+def _faults(interference: Interference) -> int | None:
+    if interference.minor_faults is None or interference.major_faults is None:
+        return None
+    return interference.minor_faults + interference.major_faults
+
+
+def _rate(pairs: Iterable[tuple[int | None, Interference]]) -> float | None:
+    """Of those that were counted, in a second."""
+    counts = [(count, interference.seconds) for count, interference in pairs if count is not None]
+    return sum(count for count, _ in counts) / sum(s for _, s in counts) if counts else None
+
+
+def _present(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

@@ -1,0 +1,150 @@
+"""No two sentences about one run contradict each other, over many simulated runs.
+
+The fastest, with its verdict, and what to look at are made of the same rounds; codes, cases and
+intervals are compared here, and no wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.comparison.ranking import Fastest, fastest
+from app.analysis.insights.insight import Insight
+from app.analysis.insights.rules import find_insights
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.objectives import BAND
+from app.stats.estimates import Estimate
+from app.stats.intervals import interval_between, typical
+from app.stats.summary import Summary
+
+RUNS = 300
+RATIOS = (1.0, 1.005, 1.02, 1.05, 1.1, 1.6, 3.0)
+RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu")
+
+
+def summary_of(rounds_us: np.ndarray) -> Summary:
+    """Of a case that has a p50 and nothing else."""
+    figure = Estimate(
+        typical(rounds_us), interval_between(rounds_us), "", tuple(rounds_us.tolist())
+    )
+    empty = dict.fromkeys((field.name for field in fields(Summary)), None)
+    values = {"figures": {"p50": figure}, "warnings": (), "confidence": 0.95, "drift": ""}
+    return Summary(**{**empty, **values})  # type: ignore[arg-type]
+
+
+def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> MeasuredCase:
+    summary = summary_of(rounds_us)
+    interval = summary.interval_us("p50")
+    row: Row = {
+        "status": "ok", "valid": True, "model": case.model, "runtime": case.runtime,
+        "options": options, "precision": "fp32", "threads": 1, "clock": "wall", "axes": "",
+        "host": "a",
+        "latency_p50_us": summary.value_us("p50"),
+        "latency_p50_ci_low_us": interval.low if interval else None,
+        "latency_p50_ci_high_us": interval.high if interval else None,
+    }  # fmt: skip
+    return MeasuredCase(case, row, summary, tuple(range(len(rounds_us))), turn="one run")
+
+
+def run_of(
+    rng: np.random.Generator, rounds: int, shared_noise: float, own_noise: float
+) -> list[MeasuredCase]:
+    """Two models on three runtimes, of which one has two values of an option; what the machine does
+    in a round all of them share."""
+    cases = []
+    for model in ("mlp", "cnn"):
+        machine = shared_noise * rng.standard_normal(rounds)
+        variants = [(runtime, "") for runtime in RUNTIMES]
+        variants += [("ort-cpu", "graph=all"), ("ort-cpu", "graph=off")]
+        for runtime, options in variants:
+            level = 100.0 * rng.choice(RATIOS)
+            noise = machine + own_noise * rng.standard_normal(rounds)
+            case = Case(model, runtime, options={"graph": options[6:]} if options else {})
+            cases.append(measured_of(case, options, level * np.exp(noise)))
+    return cases
+
+
+def contradictions(contests: Sequence[Fastest], notices: Sequence[Insight]) -> list[str]:
+    """What two sentences say differently of the same cases."""
+    wrong = []
+    decided_pairs = {
+        (contest.case_ids[0], other) for contest in contests for other in contest.slower
+    }
+    undecided_pairs = {
+        contest.case_ids for contest in contests if contest.verdict.word == "undecided"
+    }
+    for notice in notices:
+        ids = notice.case_ids
+        if notice.kind == "not_told_apart":
+            pairs = set(zip(ids[::2], ids[1::2], strict=True))
+            wrong += [f"not told apart: {pair}" for pair in pairs - undecided_pairs]
+        elif notice.kind == "best":
+            clear_winners = {contest.case_ids[0] for contest in contests if contest.parted}
+            wrong += [] if ids[0] in clear_winners else [f"best: {ids[0]}"]
+        elif notice.kind == "no_effect":
+            wrong += [f"no effect: {a} {b}" for a in ids for b in ids if (a, b) in decided_pairs]
+    for contest in contests:
+        interval, word = contest.verdict.interval, contest.verdict.word
+        if contest.parted and (interval is None or interval.low < 1.0 + BAND):
+            wrong.append(f"parted: {contest.label}")
+        if word == "same" and not (
+            interval and 1.0 / (1.0 + BAND) <= interval.low <= interval.high <= 1.0 + BAND
+        ):
+            wrong.append(f"same: {contest.label}")
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("rounds", "shared", "own"), [(8, 0.05, 0.005), (8, 0.05, 0.03), (4, 0.0, 0.02), (2, 0.0, 0.01)]
+)
+def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, own: float) -> None:
+    rng = np.random.default_rng(rounds)
+    kinds: set[str] = set()
+    for _ in range(RUNS):
+        rows = run_of(rng, rounds, shared, own)
+        contests = fastest(rows, BAND)
+        notices = find_insights(rows, contests=contests)
+        assert contradictions(contests, notices) == []
+        kinds |= {notice.kind for notice in notices}
+    if rounds == 8 and own == 0.03:
+        assert {"best", "not_told_apart"} <= kinds, "the sentences are made at all"
+
+
+def moves(shared_noise: float, own_noise: float, tries: int) -> float:
+    """In which share of simulated runs the machine is said to have moved."""
+    rng = np.random.default_rng(12)
+    kinds = [
+        {trial_kinds.kind for trial_kinds in find_insights(run_of(rng, 8, shared_noise, own_noise))}
+        for _ in range(tries)
+    ]
+    return sum("machine_moves" in trial_kinds for trial_kinds in kinds) / tries
+
+
+def test_a_machine_that_moves_all_cases_is_noticed_and_independent_processes_are_not() -> None:
+    assert moves(0.0, 0.03, 200) <= 0.03
+    assert moves(0.03, 0.01, 60) >= 0.85
+
+
+def test_other_work_is_noticed_by_the_means_alone() -> None:
+    """It takes the core from a few runs, more of them in some passes: the medians stay."""
+    rng = np.random.default_rng(13)
+    work = np.exp(rng.standard_normal(8))
+    run = run_of(rng, 8, 0.0, 0.03)
+    for means, is_noticed in ((work, True), (np.ones(8), False)):
+        rows = []
+        for case in run:
+            assert case.summary is not None
+            noisy_means = means * np.exp(0.1 * rng.standard_normal(8))
+            mean = Estimate(
+                typical(noisy_means), interval_between(noisy_means), "", tuple(noisy_means.tolist())
+            )
+            figures = {**case.summary.figures, "mean": mean}
+            rows.append(replace(case, summary=replace(case.summary, figures=figures)))
+        kinds = {notice.kind for notice in find_insights(rows)}
+        assert ("machine_moves" in kinds) == is_noticed

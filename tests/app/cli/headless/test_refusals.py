@@ -1,0 +1,188 @@
+"""What is wrong with a command is one sentence; listing and help come at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cli import open as open_command
+from exporters.cache import default_limit_bytes
+from exporters.models import catalogue
+from tests.app.cli.headless.batch import FAKE, rows, run
+from tests.checkout import ROOT
+
+TWICE = "--option fake.latency_us=200,400 --baseline fake.latency_us=200"
+REFUSED = (
+    ("--suite startr", "did you mean 'starter'?"),
+    ("--models mlp --batch x", "--batch x"),
+    ("--models mlp --batch 1,,2", "empty part"),
+    ("--models mlp --axis batch", "write it as"),
+    ("--models mlp --precision fp23", "did you mean 'fp32'?"),
+    ("--models mlp --runtimes torch-cpu,ort-cpu --precision fp8", "torch-cpu does not execute fp8"),
+    ("--models mlp --plot x.svg", "the plan has fewer than three: add --idle-sweep 20us..1s"),
+    ("--models mlp --idle-policy spinn", "did you mean 'spin'?"),
+    ("--models mlp --export parket", "did you mean 'parquet'?"),
+    ("--models mlp --option fake.seed=x", "fake.seed=x is not an integer"),
+    ("--models mlp --option fake.latency_us=-1", "the least is 0"),
+    ("--models mlp --memory-limit 8", "8GiB"),
+    (f"--models mlp --memory-limit 1{'0' * 400}GiB", "8GiB"),
+    ("--models add.onnx --inputs /dev/zero", "is no file"),
+    ("--models add.onnx --input-range x=3", "--input-range x=3 is no range: write it as 0:1"),
+    ("--models add.onnx --input-range x=3:1", "begins above its end"),
+    ("--models add.onnx --state next", "--state 'next' can't be understood"),
+    ("--plan deep.toml", "nested too deeply"),
+    ("--models mlp --largest-batch --batch 1,2", "give --batch one value"),
+    ("--models add.onnx --cores 8191", "core 8191 is not there"),
+    ("--models add.onnx --realtime 1", "give --cores"),
+    ("--models mlp --cold-start many", "--cold-start many"),
+    ("--models mlp --cold-start 3 --page-cache cold", "--page-cache cold is not known"),
+    ("--models mlp --aa 2 --rounds 2", "give --rounds 3 or more"),
+    ("--models mlp --aa 2 --rounds 3 --against .", "give one of them"),
+    ("--models mlp --fail-on slower", "--fail-on belongs to a comparison, and none is asked for"),
+    (f"--models mlp {TWICE} -f markdown --sort p99", "--sort"),
+    (f"--models mlp {TWICE} --fail-on faster", "--fail-on faster is not known"),
+    (f"--models mlp {TWICE} --json no/v.json", "--json no/v.json: its folder is not there"),
+    ("--models mlp --bach 1", "did you mean '--batch'?"),
+    ("--models", "expected one argument"),
+    ("--models ''", "the value is empty"),
+    ("", "nothing to measure"),
+    ("--plan empty.toml", "sweeps"),
+    ("--models mlp --out taken", "is not empty"),
+    ("--models mlp --out add.onnx", "is a file"),
+    ("--models mlp --out /proc/run", "not writable"),
+    ("--resume absent", "no run folder"),
+    ("--resume future", "schema 99"),
+    ("--resume future --batch 2", "--batch"),
+)
+"""What is given to the batch mode -> what its one sentence holds."""
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSED)
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    work: Path, capsys: pytest.CaptureFixture[str], words: str, sentence: str
+) -> None:
+    (work / "empty.toml").touch()
+    (work / "deep.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
+    for name in ("taken", "future"):
+        (work / name).mkdir()
+    (work / "taken" / "notes").touch()
+    (work / "future" / "manifest.json").write_text('{"schema_version": 99}')
+    paths_before = sorted(work.rglob("*"))
+    runtimes = () if "--resume" in words else FAKE
+    assert main(["--headless", *runtimes, *shlex.split(words)]) == 2
+    *first, last = capsys.readouterr().err.splitlines()
+    assert sentence in last
+    assert [line for line in first if not line.startswith("reading ")] == []
+    assert ": " in last.removeprefix("graphlap: "), "there is a remedy"
+    assert sorted(work.rglob("*")) == paths_before
+
+
+def test_a_limit_of_the_cache_is_a_size_or_refused(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "8GiB")
+    assert default_limit_bytes() == 8 * 2**30
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "1048576")
+    assert default_limit_bytes() == 2**20
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "lots")
+    assert main(["--headless", *FAKE, "--models", "add.onnx", "--out", "run"]) == 2
+    assert "'lots', which is no amount of memory: write it like 8GiB" in capsys.readouterr().err
+    assert not (work / "run").exists()
+
+
+def test_a_run_that_no_round_would_see_end_is_refused_by_its_row(work: Path) -> None:
+    arguments = ("--models", "add.onnx", "--option", "fake.latency_us=1e300", "--out", "run")
+    code, _, errors = run("--headless", *FAKE, *arguments, "--rounds", "1")
+    assert code == 1, errors
+    (row,) = rows(work / "run")
+    assert (row["status"], row["iterations"]) == ("unsupported", "")
+    assert "fake.latency_us=1e+300 is longer than any round" in row["reason"]
+
+
+HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6")
+
+
+def test_the_batch_parent_imports_no_engine() -> None:
+    code = (
+        "import sys; from app.cli import headless\n"
+        "from app.machine.installed_runtimes import available_names\n"
+        "available_names()\n"
+        "sys.stdout.write(' '.join(sys.modules))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert not set(result.stdout.split()) & set(HEAVY)
+
+
+AT_FIRST = """
+import sys
+from app.__main__ import main
+write = lambda log, text: sys.exit(print(text, *sys.modules))
+sys.stderr = type("Log", (), {"encoding": "", "write": write})()
+main(["run", "add.onnx"])
+"""
+
+
+def test_the_first_line_comes_before_what_looks_and_measures(work: Path) -> None:
+    command = [sys.executable, "-c", AT_FIRST]
+    first = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert first.startswith("reading add.onnx, to measure 4 rounds of each case on")
+    late = {"app.cli.headless", "app.present.console.answer", "app.sweep", "scipy", "onnx", *HEAVY}
+    assert not set(first.split()) & late
+
+
+def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "--format", "json"]) == 0
+    as_json = json.loads(capsys.readouterr().out)
+    assert main(["models", "--format", "csv"]) == 0
+    as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["name"] for row in as_json] == list(catalogue.names())
+    assert [row["name"] for row in as_csv] == list(catalogue.names())
+    assert main(["models"]) == 0
+    table = capsys.readouterr().out
+    assert all(name in table for name in catalogue.names())
+    assert main(["models", "--suite", "layers", "--format", "json"]) == 0
+    layers = {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert "dense_128_32" in layers < {*catalogue.names()} - {"cnn_tiny"}
+    assert main(["models", "--suite", "layer"]) == 2
+
+
+@pytest.mark.parametrize("arguments", [["open"], ["--models", "mlp"]])
+def test_without_a_display_other_commands_are_named(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(arguments) == 2
+    assert "graphlap run" in capsys.readouterr().err
+
+
+def test_without_qt_other_commands_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_command, "find_spec", lambda _: None)
+    assert main(["open"]) == 2
+    assert "graphlap run" in capsys.readouterr().err
+
+
+def test_an_engine_cache_that_cannot_be_written_is_told_before_anything_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "engines").write_text("a file where the folder should be", "ascii")
+    out = tmp_path / "run"
+    assert main(["--headless", "--models", "mlp", "--runtimes", "fake", "--out", str(out)]) == 2
+    errors = capsys.readouterr().err
+    assert "the engine cache" in errors
+    assert "set GRAPHLAP_CACHE" in errors
+    assert not out.exists()

@@ -1,0 +1,382 @@
+"""A resume goes on with the very run that was begun, or says in one sentence why it can't."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.__main__ import main
+from app.analysis.columns.rows import Rows
+from app.cases.jobs import SCOUT, AccuracyResult, ColdStart
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Operators
+from app.run_folder.ledger import Ledger
+from app.run_folder.run import Run
+from app.runs.reader import read_run
+from app.runs.verify import verify
+from app.sweep import resumption
+from runtimes.base import Unavailable
+from runtimes.fpga import cards
+from tests.app.cli.headless.batch import FAKE, SLEEPING, launch, rows, run, wait_for_rounds
+from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.sweep.sweeps import write_add_graph
+from tests.app.workers.labelled_files import write_arrays, write_echo_graph
+from tests.exporters.support import save_affine
+
+FACTORY = """
+import torch
+
+from parts import WIDTH
+
+
+def build():
+    return torch.nn.Linear(4, WIDTH), {"x": torch.zeros(1, 4)}
+"""
+
+
+def interrupted(folder: Path, *arguments: str) -> Path:
+    """A run that was stopped after its first round of many; `arguments` says of what."""
+    process = launch("--headless", *arguments, "--rounds", "3", "--out", str(folder))
+    wait_for_rounds(folder, 1, process)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    return folder
+
+
+def refused(folder: Path) -> str:
+    """The sentence of a resume that writes nothing."""
+    old_content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    code, out, log = run("resume", str(folder))
+    assert (code, out, log.count("\n")) == (2, "", 1), log
+    assert ": " in log.removeprefix("graphlap: "), "there is a remedy"
+    assert old_content == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return log
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """A folder with files of every kind, and a run that was begun with them."""
+    work = tmp_path_factory.mktemp("same")
+    (work / "nets").mkdir()
+    save_affine(work / "nets" / "affine.onnx", external="affine.weights")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(cache))
+        patch.chdir(work)
+        interrupted(work / "run", "--models", "nets/affine.onnx", *FAKE, *SLEEPING, "--batch", "2")
+    return work
+
+
+@pytest.fixture
+def begun(measured: Path, tmp_path: Path, work: Path) -> Path:
+    """A copy of it, as the current folder."""
+    shutil.copytree(measured, tmp_path, dirs_exist_ok=True)
+    manifest = tmp_path / "run" / "manifest.json"
+    # The copy was begun where it lies.
+    text = manifest.read_text().replace(str(measured), str(tmp_path))
+    manifest.write_text(text)
+    reseal_manifest(manifest)
+    return tmp_path
+
+
+def _other_content(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, _other_content])
+@pytest.mark.parametrize("name", ["affine.onnx", "affine.weights"])
+def test_a_model_that_is_gone_or_changed_is_refused_and_put_back_it_goes_on(
+    begun: Path, name: str, harm: Callable[[Path], None]
+) -> None:
+    path = begun / "nets" / name
+    content = path.read_bytes()
+    harm(path)
+    assert name in refused(begun / "run")
+    path.write_bytes(content)
+    if harm is Path.unlink and name == "affine.onnx":
+        assert run("resume", "run")[0] == 0
+        (row,) = rows(begun / "run")
+        assert (row["status"], row["rounds"]) == ("ok", "3")
+
+
+def test_a_resume_or_a_repeat_from_another_folder_measures_the_same_files(
+    begun: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (begun / "other").mkdir()
+    monkeypatch.chdir(begun / "other")
+    assert run("resume", "../run")[0] == 0
+    assert Path.cwd() == begun / "other"
+    (row,) = rows(begun / "run")
+    assert (row["status"], row["rounds"]) == ("ok", "3")
+    assert not verify(begun / "run").findings
+    assert run("--headless", "--plan", "../run", "--out", "again")[0] == 0
+    assert [row["status"] for row in rows(begun / "other" / "again")] == ["ok"]
+    monkeypatch.chdir(begun)
+    shutil.move(begun / "nets", begun / "other")
+    monkeypatch.chdir(begun / "other")  # where the relative path would lead to a file
+    assert "affine.onnx" in refused(begun / "run")
+
+
+def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
+    (work / "net.py").write_text(FACTORY)
+    (work / "parts.py").write_text("WIDTH = 2\n")
+    arguments = ("--models", "net.py:build", *FAKE, "--rounds", "1", "--out", "run")
+    assert run("--headless", "--preset", "glance", *arguments)[0] == 0
+    for name in ("net.py", "parts.py"):
+        content = (work / name).read_text()
+        (work / name).write_text(content + "\n")
+        assert name in refused(work / "run")
+        code, _, log = run("--headless", "--plan", "run", "--out", "again")
+        assert (code, (work / "again").exists()) == (2, False)
+        assert name in log
+        (work / name).write_text(content)
+    assert run("resume", "run")[0] == 0, "they are as they were"
+
+
+def test_a_card_must_be_as_it_was(work: Path) -> None:
+    shutil.copy(Path(cards.__file__).with_name("v80.toml"), work / "own.toml")
+    arguments = ("--headless", "--models", "add.onnx", "--runtimes", "fpga:own.toml")
+    assert run(*arguments, "--rounds", "1", "--out", "run")[0] == 0
+    with (work / "own.toml").open("a") as file:
+        file.write("\n")
+    assert "own.toml" in refused(work / "run")
+
+
+def test_an_engine_that_measured_rounds_and_is_gone_is_refused(
+    ended_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unavailable = Unavailable("the package is not installed", "pip install it")
+    monkeypatch.setattr(resumption, "availability_of", lambda *_: unavailable)
+    assert "the package is not installed" in refused(ended_run)
+
+
+def test_a_link_in_a_run_folder_is_refused(ended_run: Path, work: Path) -> None:
+    (work / "telemetry").mkdir()
+    for name in ("journal", "samples", "lock", "telemetry"):
+        inner_path, outer_path = ended_run / name, work / name
+        if inner_path.exists():
+            inner_path.rename(outer_path)
+        inner_path.symlink_to(outer_path)
+        code, _, log = run("resume", "run")
+        assert (code, log.count("\n")) == (2, 1), name
+        assert f"{name} is a link" in log
+        inner_path.unlink()
+        if name != "telemetry":
+            outer_path.rename(inner_path)
+    assert run("resume", "run")[0] == 0, "without the links it is whole"
+
+
+def test_rounds_of_two_graphs_have_no_interval_and_are_damage(ended_run: Path) -> None:
+    (journal,) = (ended_run / "journal").iterdir()
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    last = [line for line in lines if line["kind"] == "round"][-1]
+    assert last["model_sha256"]
+    last["model_sha256"] = "0" * 64
+    new_lines = (json.dumps(line, separators=(",", ":")) for line in lines)
+    journal.write_text("\n".join([*new_lines, ""]))
+    reseal_journal(journal)
+    assert verify(ended_run).damaged
+    (result,) = Rows().measured(read_run(ended_run))
+    assert result.summary is None and result.row["valid"] is False
+    assert result.row["latency_p50_us"] and result.row["latency_p50_ci_low_us"] is None
+    assert "mixed_graphs" in str(result.row["warning_codes"])
+
+
+def test_a_journal_of_another_run_is_refused(ended_run: Path, work: Path) -> None:
+    other = str(write_add_graph(work / "other.onnx", (7,)))
+    arguments = ("--models", other, *FAKE, "--rounds", "1", "--out", "other")
+    assert run("--headless", *arguments)[0] == 0
+    (foreign,) = (work / "other" / "journal").iterdir()
+    shutil.copy(foreign, ended_run / "journal")
+    assert "another run" in refused(ended_run)
+    copy = ended_run / "journal" / foreign.name
+    writer, *other_lines = copy.read_text().splitlines()
+    bare = {key: value for key, value in json.loads(writer).items() if key != "run_id"}
+    copy.write_text("\n".join([json.dumps(bare, separators=(",", ":")), *other_lines, ""]))
+    reseal_journal(copy)
+    assert "run_id" in refused(ended_run)
+    assert verify(ended_run).damaged
+
+
+COLD_STARTS = 2
+ASKED = (
+    *("--headless", "--models", "echo.onnx", "--batch", "1", "--runtimes", "ort-cpu"),
+    *("--rounds", "1", "--op-times", "--cold-start", str(COLD_STARTS)),
+    *("--accuracy", "data.npz", "--time-limit", "60", "--memory-limit", "4GiB"),
+)
+KINDS = ("operators", "accuracy", "cold_start")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run that has all of them."""
+    folder = tmp_path_factory.mktemp("work")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        patch.chdir(folder)
+        write_echo_graph(folder / "echo.onnx")
+        write_arrays(folder / "data.npz", 100, wrong=25)
+        assert main([*ASKED, "--out", "run"]) == 0
+        yield folder / "run"
+
+
+@pytest.fixture
+def followed(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def fail_follow_ups(folder: Path, *, transient: bool) -> None:
+    """Make each follow-up of the journal one that failed; of the cold starts the scout alone."""
+    (journal,) = (folder / "journal").iterdir()
+    lines = []
+    for text in journal.read_text("utf-8").splitlines():
+        line = json.loads(text)
+        if line["kind"] == "cold_start" and line["process"] > 0:
+            continue
+        if line["kind"] in KINDS:
+            line |= {"reason": "it was killed", "transient": transient}
+            empty_values = {"process": SCOUT, "phases_ms": {}, "top1": None, "file": ""}
+            empty_values |= {"total_us": 0.0}
+            line |= {name: value for name, value in empty_values.items() if name in line}
+        lines.append(json.dumps(line))
+    journal.write_text("\n".join(lines) + "\n", "utf-8")
+    reseal_journal(journal)
+
+
+def reasons(run: Run) -> list[str]:
+    return [line.reason for line in follow_ups(run)]
+
+
+def follow_ups(run: Run) -> list[Operators | AccuracyResult | ColdStart]:
+    cold = [start for case_starts in run.cold_starts.values() for start in case_starts.values()]
+    return [*run.operators.values(), *run.accuracies.values(), *cold]
+
+
+def test_what_circumstances_made_fail_is_tried_again(followed: Path) -> None:
+    run_before = read_run(followed)
+    (row,) = rows(followed)
+    fail_follow_ups(followed, transient=True)
+    failed_run = read_run(followed)
+    assert reasons(failed_run) == ["it was killed"] * 3
+    assert run("resume", str(followed))[0] == 0
+    run_after = read_run(followed)
+    assert not any(reasons(run_after))
+    assert run_after.accuracies == run_before.accuracies
+    assert {s: set(k) for s, k in run_after.cold_starts.items()} == {
+        s: set(range(COLD_STARTS)) for s in run_before.cold_starts
+    }
+    (again,) = rows(followed)
+    assert again["accuracy_top1"] == row["accuracy_top1"] == "0.75"
+    assert again["cold_processes"] == str(COLD_STARTS)
+    assert again["cold_missing_reason"] == ""
+    assert all((followed / line.file).is_file() for line in run_after.operators.values())
+    assert run_after.rounds == run_before.rounds, "no round is measured again"
+
+
+def test_what_failed_by_its_own_fault_stays(followed: Path) -> None:
+    fail_follow_ups(followed, transient=False)
+    assert run("resume", str(followed))[0] == 0
+    assert reasons(read_run(followed)) == ["it was killed"] * 3
+
+
+def test_a_failure_never_replaces_an_answer(followed: Path) -> None:
+    """Journals of several writers are read in any order."""
+    stored_run = read_run(followed)
+    ledger = Ledger(followed, stored_run.manifest)
+    assert len(follow_ups(stored_run)) == 2 + COLD_STARTS
+    for line in follow_ups(stored_run):
+        ledger.take("here", line)
+        ledger.take("here", replace(line, reason="it was killed", transient=True))
+    assert not any(reasons(ledger.run))
+
+
+LINES = {
+    "null": "its checksum",
+    "[" * 100_000: "recursion",
+    '{"kind":["round"]}': "unhashable",
+    "\x00" * 40: "it is no JSON",
+    '{"kind":"round","case_id":"c","round":0,"status":"ok","samples":"../x"}': "outside the run",
+}
+"""A line of a journal -> what is said of it."""
+FAKE_CASE = {"model": "add.onnx", "runtime": "fake"}
+VALUES: tuple[tuple[Mapping[str, Any], str], ...] = (
+    ({"rounds": 10**9}, "rounds is 1000000000, not 1 to"),
+    ({"rounds": "x"}, "rounds is 'x'"),
+    ({"time_limit_s": -1}, "time_limit_s is -1.0"),
+    ({"time_limit_s": float("inf")}, "time_limit_s is inf"),
+    ({"plan": {}}, "sweeps is missing"),
+    ({"plan": {"sweeps": [{"models": ["mlp"]}], "memory_limit": "lots"}}, "memory_limit"),
+    ({"schema_version": "1"}, "schema_version is '1'"),
+    ({"cases": [{**FAKE_CASE, "threads": -1}]}, "-1 threads"),
+    ({"cases": [{**FAKE_CASE, "axes": []}]}, "cases[0].axes is []"),
+    ({"cases": [{**FAKE_CASE, "runtime": "nope"}]}, "no runtime is called that"),
+    ({"cases": [{**FAKE_CASE, "runtime": "fake@gone"}]}, "no interpreter of gone"),
+)
+"""Values of a manifest -> what is said of them."""
+
+
+@pytest.fixture
+def folder(work: Path) -> Path:
+    with RunFolder.create(work / "run", manifest_of((CASE,), rounds=1)) as run_folder:
+        run_folder.begin(ENVIRONMENT)
+        record(run_folder, CASE, 0, [10.0] * 8)
+    return work / "run"
+
+
+def test_each_line_of_a_journal_that_is_none_is_named(folder: Path) -> None:
+    (journal,) = (folder / "journal").iterdir()
+    sound = journal.read_text()
+    for line, message in LINES.items():
+        journal.write_text(f"{sound}{line}\n")
+        if line.startswith("{"):
+            reseal_journal(journal)
+        assert f"line 3 of {journal} is damaged" in refused(folder)
+        assert message in refused(folder)
+        code, out, log = run("verify", str(folder))
+        assert code == 1 and "Traceback" not in out + log, line
+
+
+@pytest.mark.parametrize(("values", "said"), VALUES, ids=[said for _, said in VALUES])
+def test_a_value_of_a_manifest_that_can_not_be_is_named(
+    folder: Path, values: Mapping[str, Any], said: str
+) -> None:
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **values}))
+    reseal_manifest(manifest)
+    assert said in refused(folder)
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(folder: Path) -> None:
+    (folder / "journal" / "zz.jsonl").mkdir()
+    assert "Is a directory" in refused(folder)
+    shutil.rmtree(folder / "journal")
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+    assert "manifest.json can't be read" in refused(folder)
+
+
+@pytest.fixture(scope="module")
+def of_two_rounds(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """A finished run of one case, beside its graph."""
+    folder = tmp_path_factory.mktemp("two")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(cache))
+        patch.chdir(folder)
+        graph = write_add_graph(folder / "add.onnx")
+        command = ("--headless", "--models", str(graph), *FAKE, "--rounds", "2", "--out", "run")
+        assert run(*command)[0] == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def ended_run(of_two_rounds: Path, work: Path) -> Path:
+    return Path(shutil.copytree(of_two_rounds, work / "run"))

@@ -1,0 +1,191 @@
+"""From the words of a shell to a command: what is one, what is made one, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cli import main as command_line
+from app.cli.main import as_command
+from app.cli.table import COMMANDS
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
+
+ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6"}
+
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+def start(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, which then writes what it imported."""
+    code = (
+        "import sys\nfrom app.__main__ import main\n"
+        "try: code = main(sys.argv[1:])\n"
+        "except SystemExit as stop: code = stop.code\n"
+        "names = {name for name in sys.modules}\n"
+        "print('IMPORTED', *names, file=sys.stderr)\n"
+        "sys.exit(code)"
+    )
+    base_environment = {name: value for name, value in os.environ.items() if name not in DISPLAYS}
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=ROOT,
+        env=base_environment | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-h"],
+        ["--help"],
+        ["--version"],
+        ["help"],
+        ["help", "settings"],
+        ["run", "-h"],
+        ["help", "tune"],
+        ["models"],
+        ["completion", "bash"],
+    ],
+    ids=" ".join,
+)
+def test_help_and_lists_import_no_engine_and_no_qt(words: list[str]) -> None:
+    result = start(*words)
+    assert result.returncode == 0, result.stderr
+    modules = set(result.stderr.rpartition("IMPORTED ")[2].split())
+    assert result.stdout
+    assert not modules & ENGINES
+    assert "shtab" not in modules or words[0] == "completion"
+    command_modules = {command.module for command in COMMANDS}
+    if words[0] in ("-h", "--version", "models"):
+        assert len(modules & command_modules) <= 2, "a command imports its own module"
+
+
+def test_the_version_is_ours_and_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    versions = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    assert versions["graphlap"]
+    assert "onnxruntime" in versions or "onnxruntime-gpu" in versions
+    assert versions["openvino"][0].isdigit()
+
+
+def test_the_short_help_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-h"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("  graphlap ") for line in lines) == 6
+    for command in COMMANDS:
+        assert command.name in " ".join(lines)
+
+
+@pytest.mark.parametrize("command", [one.name for one in COMMANDS])
+def test_the_help_of_each_command_is_short(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", command]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert 5 < len(lines) < 60
+    assert max(map(len, lines)) <= 80
+
+
+def test_without_words_and_without_a_display_the_help_is_an_error() -> None:
+    result = start()
+    assert result.returncode == 2
+    assert not result.stdout
+    assert "usage: graphlap COMMAND" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["net.onnx"], ("run", "net.onnx")),
+        (["nets/*.onnx", "--rounds", "3"], ("run", "nets/*.onnx", "--rounds", "3")),
+        (["mynet.py:build"], ("run", "mynet.py:build")),
+        (["mlp"], ("run", "mlp")),
+        (["starter"], ("run", "starter")),
+        (["plan.toml"], ("run", "plan.toml")),
+        (["measured"], ("show", "measured")),
+        (["nets"], ("run", "nets")),
+        (["--models", "mlp"], ("open", "--models", "mlp")),
+        (["--headless", "--models", "mlp"], ("run", "--models", "mlp")),
+        (["--models", "mlp", "--headless"], ("run", "--models", "mlp")),
+        (["--headless", "--study=vollo", "--rounds", "3"], ("study", "vollo", "--rounds", "3")),
+        (["--headless", "--resume", "a", "--export", "csv"], ("resume", "a", "--export", "csv")),
+        (["--out", "x", "--headless", "--check"], ("check", "--out", "x")),
+    ],
+    ids=str,
+)
+def test_words_without_a_command_become_one(
+    words: list[str],
+    expected: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command_line, "_has_window", lambda: False)
+    (tmp_path / "measured").mkdir()
+    (tmp_path / "measured" / "manifest.json").touch()
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.onnx").touch()
+    assert as_command(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (["comapre", "a", "b"], "'compare'"),
+        (["run", "mlp", "--runtime", "fake"], "'--runtimes'"),
+        (["help", "scenario"], "'scenarios'"),
+        (["help", "nosuch"], "graphlap help lists them"),
+        (["run", "mlp", "--runtimes", "ort"], "'ort-cpu'"),
+        (["show", "a", "-f", "jsn"], "'json'"),
+    ],
+    ids=" ".join,
+)
+def test_a_misspelt_word_is_answered_with_the_nearest_one(
+    words: list[str], nearest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert nearest in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["--version", "version", "-v", "-V"])
+def test_the_version_has_the_usual_spellings(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 0
+    assert capsys.readouterr().out.startswith("graphlap ")
+
+
+def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path) -> None:
+    """Standard error is no terminal there."""
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    words = ("--models", graph, "--runtimes", "fake", "--preset", "brief", "--rounds", "1")
+    result = start("--headless", *words, "--quiet", "--out", str(tmp_path / "run"))
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.startswith("IMPORTED"), "no progress, no notes"
+    assert result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run", "mlp", "--runtimes", "fake"], ["check", "mlp", "--out", "there"]]
+)
+def test_a_current_folder_that_was_removed_is_one_sentence(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    start = (
+        "import os, sys; sys.path.insert(0, os.getcwd()); from app.__main__ import main; "
+        f"os.chdir({str(tmp_path)!r}); os.rmdir({str(tmp_path)!r}); sys.exit(main({arguments!r}))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.count("graphlap: ") == 1

@@ -1,0 +1,189 @@
+"""Formats and pages of commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.scenario import Condition, Scenario
+from app.cli.help import EXIT_CODES, PAGES
+from app.cli.main import as_command
+from app.cli.parsers import parse
+from app.cli.table import BY_NAME, COMMANDS, EXAMPLES
+from app.plan.settings.table import accepted_by
+from tests.app.cli.headless.batch import run
+from tests.checkout import ROOT
+
+MEASURE = ("--runtimes", "fake", "--preset", "brief", "--rounds", "1")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two runs of the same case."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("a", "b"):
+        code, _, _ = run("run", "mlp", *MEASURE, "--out", str(folder / name))
+        assert code == 0
+    return str(folder / "a"), str(folder / "b")
+
+
+def commands(a: str, b: str) -> list[tuple[str, ...]]:
+    return [
+        ("show", a),
+        ("compare", a, b),
+        ("history", str(Path(a).parent)),
+        ("verify", a),
+        ("models", "--suite", "starter"),
+        ("runtimes",),
+        ("runtimes", "ort-cpu"),
+        ("cache",),
+        ("resume", a),
+    ]
+
+
+@pytest.mark.parametrize("place", range(9))
+def test_each_command_prints_every_format(
+    runs: tuple[str, str], place: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = commands(*runs)[place]
+    outputs = {}
+    for form in ("table", "json", "csv", "markdown"):
+        assert main([*words, "-f", form]) == 0
+        outputs[form] = capsys.readouterr().out
+        assert "\x1b" not in outputs[form]
+    assert json.loads(outputs["json"])
+    header, *rows = csv.reader(io.StringIO(outputs["csv"]))
+    assert len(header) > 1
+    assert all(len(row) == len(header) for row in rows)
+    assert "| --- " in outputs["markdown"]
+    assert outputs["table"].strip()
+    assert len(set(outputs.values())) == 4
+
+
+def test_a_comparison_goes_through_a_pipe(runs: tuple[str, str]) -> None:
+    """Progress and notes are on standard error, and the pipe has one JSON object."""
+    result = subprocess.run(
+        [sys.executable, "-m", "app", "compare", *runs, "-f", "json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    comparison = json.loads(result.stdout)
+    assert comparison["format"] == "graphlap-comparison"
+    assert [case["case"] for case in comparison["cases"]] == ["mlp · fake"]
+
+
+def test_a_run_prints_its_document_and_progress_apart(tmp_path: Path) -> None:
+    words = ("run", "mlp", *MEASURE, "-f", "json", "--out", str(tmp_path / "run"))
+    code, out, errors = run(*words)
+    assert code == 0
+    assert {block["type"] for block in json.loads(out)["blocks"]} >= {"table", "paragraph"}
+    assert "round 1" in errors
+
+
+def test_a_quiet_run_writes_nothing_to_standard_error(tmp_path: Path) -> None:
+    code, out, errors = run("run", "mlp", *MEASURE, "--quiet", "--out", str(tmp_path / "run"))
+    assert (code, errors) == (0, "")
+    assert "mlp" in out
+
+
+@pytest.mark.parametrize("words", [("--no-color",), ()])
+def test_colours_are_switched_off(
+    words: tuple[str, ...],
+    runs: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a terminal, by the option or by NO_COLOR."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("NO_COLOR", "1")  # also so that what the option sets is undone later
+    if words:
+        monkeypatch.delenv("NO_COLOR")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["show", runs[0], *words]) == 0
+    assert terminal.getvalue()
+    assert "\x1b[" not in terminal.getvalue()
+
+
+def test_an_unknown_format_is_refused_before_anything_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(["run", "mlp", *MEASURE, "-f", "jsn", "--out", str(out)]) == 2
+    assert "'json'" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def first_words(page: str) -> list[str]:
+    return re.findall(r"^  ([a-z_]+(?:-l2|:\S+)?) ", page, re.MULTILINE)
+
+
+def test_each_kind_of_scenario_and_condition_is_explained() -> None:
+    kinds = {Scenario.parse(word).kind for word in first_words(PAGES["scenarios"]())}
+    assert len(kinds) == 8
+    conditions = {
+        Condition.parse(word).kind
+        for word in first_words(PAGES["conditions"]())
+        if word not in ("shapes:FILE", "graphlap")
+    }
+    assert conditions == {"none", "cold", "cold-l2", "sustained", "with"}
+
+
+def test_every_setting_of_a_run_is_on_the_page_of_settings() -> None:
+    page = PAGES["settings"]()
+    for setting in accepted_by("run"):
+        assert f"{setting.flag} " in page or f"{setting.flag}\n" in page, setting.key
+
+
+def test_the_exit_codes_are_those_that_the_program_ends_with() -> None:
+    page = PAGES["exit-codes"]()
+    assert [code for code, _ in EXIT_CODES] == [0, 1, 2, 3, 130]
+    for code, _ in EXIT_CODES:
+        assert re.search(rf"^ +{code}  ", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize("topic", ["scenarios", "conditions"])
+def test_the_options_that_a_page_names_are_those_of_a_run(topic: str) -> None:
+    flags = {setting.flag for setting in accepted_by("run")}
+    assert set(re.findall(r"--[a-z-]+", PAGES[topic]())) <= flags
+
+
+@pytest.mark.parametrize("topic", PAGES)
+def test_each_page_is_printed_and_fits_80_columns(
+    topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", topic]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("command", ["slo", "tune", "export"])
+def test_an_option_that_is_missing_is_named_as_its_help_names_it(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "x"]) == 2
+    named = set(re.findall(r"--[a-z]+", capsys.readouterr().err.partition(": see ")[0]))
+    assert len(named - {"--help"}) == 1
+
+
+@pytest.mark.parametrize("line", [*EXAMPLES, *(e for c in COMMANDS for e in c.examples)])
+def test_every_example_is_understood(line: str) -> None:
+    words = shlex.split(re.split(r" [|>] ", line)[0])
+    assert words[0] == "graphlap"
+    name, *rest = as_command(words[1:])
+    parse(BY_NAME[name], rest)

@@ -1,0 +1,284 @@
+"""The command line: what each command takes, what is refused, and what is completed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.errors import PlanError
+from app.cases.setting import Setting, Switch
+from app.cli.main import as_command
+from app.cli.parsers import parse
+from app.cli.table import BY_NAME, COMMANDS
+from app.plan.settings.table import SETTINGS, accepted_by
+from app.run_folder.table import read_rows
+from exporters.models import catalogue
+from runtimes import registry
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
+
+MEASURE = "--headless --models mlp --runtimes fake"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "runs" / "nets").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+
+
+def understood(line: str) -> None:
+    """Parse a line; PlanError where it is not understood."""
+    name, *words = as_command(shlex.split(line))
+    parse(BY_NAME[name], words)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "models --rounds 3",
+        "models --models mlp",
+        "compare a b --models mlp",
+        "compare a a --history hist --plot h.svg",
+        "compare a b --compare c d",
+        "compare a b --batch nonsense",
+        "compare a b --out c",
+        "compare a b --plot c.svg",
+        "show a --fail-on slower",
+        "verify a b",
+        "verify a --verify b",
+        "verify a --json v.json",
+        "verify a --fail-on slower",
+        "verify ''",
+        "report a --history hist",
+        "report a --fail-on slower",
+        "export -f csv a --out b",
+        "export -f csv a --strict",
+        "export a",
+        "history runs more",
+        "history runs --junit v.xml",
+        "history runs --rounds 9",
+        "history ''",
+        "doctor runs",
+        "doctor --runtimes fake",
+        "doctor --insecure-cluster",
+        "doctor --cluster ssh:a --python x=y",
+        "cache info --out a",
+        "cache clear --models mlp",
+        "import a.json --rounds 2",
+        "show a b --threshold 3%",
+        "resume a --check",
+        "resume ''",
+        "study vollo --check",
+        "--headless --resume a --study vollo",
+        "--headless runs/nets --models mlp",
+        f"{MEASURE} --csv a.csv",
+        f"{MEASURE} --any-host",
+        f"{MEASURE} --output a.html",
+        f"{MEASURE} --list",
+        "--models mlp --fail-on slower",
+        "--models mlp --out run",
+        "--verify a",
+        "--compare a b",
+    ],
+)
+def test_what_a_command_does_not_read_is_refused(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command's parser, or before it does anything."""
+    try:
+        understood(line)
+    except PlanError as error:
+        assert error.remedy
+    else:
+        assert main(shlex.split(line)) == 2
+        assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "runs/nets",
+        "--models mlp --rounds 3 --budget 2m",
+        "models --suite layers --format csv",
+        "doctor --python x=/usr/bin/python3",
+        "doctor --cluster tcp://a:8786 --insecure-cluster",
+        "cache clear --limit 1GiB --debug",
+        "compare a b --threshold 3% --fail-on slower -f markdown --json v --junit w",
+        "history runs --threshold 3% --fail-on slower --any-host --json v --csv w --plot x",
+        "report a b -o c.html",
+        "export -f csv,json a b",
+        "import a.json --out b --export csv --sort p99",
+        "export a x=b -o c -f csv",
+        "study vollo runs/vollo",
+        "resume a --against b --fail-on slower --strict --export csv",
+        "check --models mlp -f markdown --strict --out a",
+        f"{MEASURE} --baseline fake --fail-on slower --json v --junit w --plot x --strict",
+        f"{MEASURE} --suite layers --batch 1,8 --rounds 3 --preset quick --option fake.wait=sleep "
+        "--threads 1 --budget 2m --out a --export csv",
+        "--headless --plan plan.toml --out a",
+        "--headless --study vollo --rounds 3",
+        "--headless --check --models mlp",
+    ],
+)
+def test_what_a_command_reads_is_taken(line: str) -> None:
+    understood(line)
+
+
+SETTLED = [
+    setting
+    for setting in SETTINGS
+    if "run" in setting.commands and "resume" not in setting.commands
+]
+
+
+@pytest.mark.parametrize("setting", SETTLED, ids=lambda setting: setting.key)
+def test_nothing_about_the_plan_is_given_again_to_a_run_that_goes_on(setting: Setting) -> None:
+    words = [setting.flag] if isinstance(setting.form, Switch) else [setting.flag, "a=1"]
+    with pytest.raises(PlanError):
+        parse(BY_NAME["resume"], ["run", *words])
+
+
+def test_how_to_show_and_to_judge_a_run_may_be_given_when_it_goes_on() -> None:
+    understood(
+        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
+        "--fail-on slower -f markdown --json verdicts.json --junit j.xml --against stored"
+    )
+
+
+GRID = "--runtimes fake --batch 1,8 --threads 1 --option fake.wait=sleep"
+RUN = "--rounds 2 --preset glance --budget 2m --out a --export csv,json"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (f"--models mlp {GRID} {RUN}", f"run --models mlp {GRID} {RUN}"),
+        (f"--suite layers {GRID} {RUN}", f"run --suite layers {GRID} {RUN}"),
+        (f"--plan plan.toml {RUN}", f"run --plan plan.toml {RUN}"),
+        ("--study vollo --rounds 3 --out a", "study vollo --rounds 3 --out a"),
+        ("--out a --study=vollo", "study vollo --out a"),
+        ("--resume a --export csv", "resume a --export csv"),
+        (f"--check --models mlp {GRID} --out a", f"check --models mlp {GRID} --out a"),
+        (f"--suite layers {GRID} --out a --check", f"check --suite layers {GRID} --out a"),
+    ],
+)
+def test_the_batch_mode_is_the_command_without_its_word(words: str, command: str) -> None:
+    name, *rest = shlex.split(command)
+    batch_name, *batch_words = as_command(["--headless", *shlex.split(words)])
+    assert batch_name == name
+    assert parse(BY_NAME[name], batch_words) == parse(BY_NAME[name], rest)
+
+
+def test_it_measures_goes_on_and_checks_without_a_terminal(tmp_path: Path) -> None:
+    graph = write_add_graph(tmp_path / "add.onnx", ("batch", 3))
+    (tmp_path / "plan.toml").write_text(
+        f'[[sweeps]]\nmodels = ["{graph}"]\nruntimes = ["fake"]\n', "utf-8"
+    )
+    grid = f"--runtimes fake --batch 1,2 --threads 1 --option fake.wait=sleep --models {graph}"
+    shared = "--rounds 1 --preset glance --budget 1m"
+    for words, folder, statuses in (
+        (f"{grid} {shared} --out run --export csv", "run", ["ok", "ok"]),
+        ("--resume run --export csv", "run", ["ok", "ok"]),
+        (f"--plan plan.toml {shared} --out planned", "planned", ["ok"]),
+        (f"{grid} --out checked --check", "checked", ["compiles", "compiles"]),
+    ):
+        command = [sys.executable, "-m", "app", "--headless", *shlex.split(words)]
+        result = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        rows = read_rows(tmp_path / folder / "results.full.csv")
+        assert [row["status"] for row in rows.values()] == statuses, words
+
+
+@pytest.fixture
+def script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
+    assert main(["completion", "bash"]) == 0
+    path = tmp_path / "graphlap.bash"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    return path
+
+
+def completed(script: Path, *words: str) -> set[str]:
+    """What bash offers for the last word."""
+    line = (
+        'source "$1"; shift; COMP_WORDS=(graphlap "$@"); COMP_CWORD=$#; '
+        'function=$(complete -p graphlap | sed "s/.*-F \\([^ ]*\\).*/\\1/"); '
+        '"$function" graphlap "${@: -1}"; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    result = subprocess.run(
+        ["bash", "--norc", "-c", line, "bash", str(script), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=script.parent,
+    )
+    return set(result.stdout.split())
+
+
+def test_the_first_word_is_a_command(script: Path) -> None:
+    assert completed(script, "") >= {command.name for command in COMMANDS}
+    assert completed(script, "mod") == {"models"}
+
+
+def test_options_are_those_of_the_command(script: Path) -> None:
+    candidates = completed(script, "resume", "--")
+    flags = {setting.flag for setting in accepted_by("resume")}
+    assert candidates >= flags | {"--format", "--quiet", "--help"}
+    assert "--rounds" not in candidates
+    assert completed(script, "run", "--prec") == {"--precision"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("run", "--runtimes", "ort-c"), {n for n in registry.names() if n.startswith("ort-c")}),
+        (("run", "lstm_t"), {n for n in catalogue.names() if n.startswith("lstm_t")}),
+        (("run", "--precision", "fp1"), {"fp16"}),
+        (("run", "--preset", "gl"), {"glance"}),
+        (("show", "-f", "j"), {"json"}),
+        (("models", "--suite", "start"), {"starter"}),
+        (("study", "vol"), {"vollo"}),
+        (("help", "exit"), {"exit-codes"}),
+        (("completion", ""), {"bash", "zsh", "fish"}),
+    ],
+)
+def test_values_come_from_the_tables(
+    script: Path, words: tuple[str, ...], expected: set[str]
+) -> None:
+    assert expected <= completed(script, *words)
+
+
+def test_a_file_is_offered_where_no_names_are_known(script: Path) -> None:
+    (script.parent / "saved").mkdir()
+    assert "saved" in completed(script, "show", "sav")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_can_read_theirs(
+    shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["completion", shell]) == 0
+    path = tmp_path / "script"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    for command in COMMANDS:
+        assert command.name in path.read_text("utf-8")
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    result = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")

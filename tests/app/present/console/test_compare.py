@@ -1,0 +1,276 @@
+"""What a comparison prints and keeps, and the exit code that a job fails by."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from app.__main__ import main
+from app.analysis.columns.rows import Rows
+from app.cases.case import Case
+from app.present.console.answer.document import run_document
+from app.present.console.answer.summary import run_result
+from app.present.console.run_comparison import Comparer
+from app.present.terminal import as_lines
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
+from tests.app.present.console.telling import told
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
+from tests.benchmarks.stored_runs import stored_run
+from tests.golden.screens import printed
+
+
+def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -> Path:
+    """A run of six quiet rounds of CASE, and of OTHER at twice the time."""
+    rng = np.random.default_rng(seed)
+    manifest = replace(manifest_of((CASE, OTHER)), environment={**ENVIRONMENT, **environment})
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(manifest.environment)
+        for number in range(6):
+            base_us = 100.0 * np.exp(0.003 * rng.standard_normal())
+            latency_us = base_us * np.exp(0.02 * rng.standard_normal(2000))
+            record(folder, CASE, number, (latency_us * factor).round(3).tolist())
+            record(folder, OTHER, number, (latency_us * 2).round(3).tolist())
+    return path
+
+
+def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
+    code, out = told(capsys, "compare", first, second, "--fail-on", "slower")
+    assert code == 0
+    words = " ".join(out.split())
+    assert f"undecided ({RUN_VARIATION})" in words and f"undecided ({NO_RUN_VARIATION})" in words
+    assert "2 cases: 2 compared; 4 verdicts: 4 undecided" in words
+    assert "--baseline" in words and "--history DIR" in words
+
+
+def test_runs_of_one_case_by_two_calls_have_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, path in (("a", "a call, timed in Python"), ("b", "a call, timed in C")):
+        with RunFolder.create(tmp_path / name, manifest_of((CASE, OTHER))) as folder:
+            folder.begin(ENVIRONMENT)
+            for case in (CASE, OTHER):
+                for number in range(3):
+                    record(folder, case, number, [20.0 + number / 10] * 30, call_path=path)
+    code, out = told(capsys, "compare", tmp_path / "a", tmp_path / "b", "--fail-on", "slower")
+    assert code == 1
+    assert "0 compared" in out
+
+
+def test_a_slower_case_fails_the_job_only_where_that_was_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", factor=1.4, seed=2)
+    code, out = told(capsys, "compare", first, second)
+    assert code == 0
+    assert "slower" in out
+    assert told(capsys, "compare", first, second, "--fail-on", "slower")[0] == 3
+    assert told(capsys, "compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
+    wide = told(capsys, "compare", first, second, "--fail-on", "slower", "--threshold", "30%")
+    assert wide[0] == 0
+
+
+def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
+    journal = damage_line(second, 4)
+    damage_text = f"{second}: damaged and left out: journal/{journal.name} line 4 is damaged"
+    output_options = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
+    code, out = told(capsys, "compare", first, second, "--fail-on", "slower", *output_options)
+    assert code == 1
+    assert "2 cases: 2 compared; " in out and "".join(damage_text.split()) in "".join(out.split())
+    (finding,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
+    assert damage_text in finding
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
+    (error,) = suite.iter("error")
+    assert damage_text in error.get("message", "")
+    assert "damaged and left out" in told(capsys, "compare", second, first, "-f", "markdown")[1]
+
+
+def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run_at(tmp_path / "a", cpu="one")
+    second = run_at(tmp_path / "b", factor=1.4, seed=2, cpu="two")
+    code, out = told(
+        capsys, "compare", first, second, "-f", "markdown",
+        "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
+    )  # fmt: skip
+    assert code == 0
+    assert (
+        "| case | figure |" in out
+        and "on another machine or with other versions: cpu one, now two" in out
+    )
+    verdicts = json.loads((tmp_path / "v.json").read_text())
+    assert verdicts["counts"] == {"faster": 0, "slower": 1, "same": 0, "undecided": 2}
+    slower = verdicts["cases"][0]["percentiles"]["p50"]
+    assert slower["verdict"] == "slower"
+    assert slower["ratio_ci_low"] < 1.4 < slower["ratio_ci_high"]
+    assert (slower["reason"], slower["run_variation_from"]) == (None, "stated")
+    tail = verdicts["cases"][0]["percentiles"]["p99"]
+    assert (tail["verdict"], tail["reason"]) == ("undecided", NO_RUN_VARIATION)
+    suite = ElementTree.parse(tmp_path / "v.xml").getroot()
+    assert suite.attrib["failures"] == str(len(suite.findall("testcase/failure"))) != "0"
+    codes = {
+        element.get("value")
+        for element in suite.iter("property")
+        if element.get("name") == "reason"
+    }
+    assert codes == {RUN_VARIATION, NO_RUN_VARIATION}
+    assert NO_RUN_VARIATION in out.replace("\\", ""), "underscores are escaped"
+
+
+def test_what_is_no_longer_measured_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run_at(tmp_path / "a")
+    with RunFolder.create(tmp_path / "b", manifest_of((CASE, OTHER))) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 0, [], status="crashed", reason="it fell over")
+        for number in range(6):
+            record(folder, OTHER, number, [200.0] * 2000)
+    code, out = told(capsys, "compare", first, tmp_path / "b")
+    assert code == 1
+    assert "no longer measured" in out and "crashed: it fell over" in out
+
+
+def run_on(path: Path, case: Case, mhz: float | None, factor: float) -> Path:
+    """Six rounds of a case that takes 100 us times `factor`, on cores of this clock."""
+    with RunFolder.create(path, manifest_of((case,))) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(6):
+            latencies = [100.0 * factor * (1 + k / 1e4) for k in range(-15, 15)]
+            record(folder, case, number, latencies, environment={"cpu_mhz": mhz})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("runtime", "clocks", "factor", "verdict"),
+    [
+        ("ort-cpu", (3000.0, 2500.0), 1.2, "(clock_changed): the clock changed by -17%"),
+        ("ort-cpu", (2500.0, 3000.0), 1 / 1.2, "(clock_changed): the clock changed by +20%"),
+        ("ort-cpu", (3000.0, 3000.0), 1.2, "slower"),
+        ("ort-cpu", (3000.0, 2500.0), 1.5, "slower"),
+        ("ort-cpu", (3000.0, None), 1.2, "slower"),
+        ("ort-cuda", (3000.0, 2500.0), 1.2, "slower"),
+    ],
+)
+def test_a_changed_clock_is_told_as_that_and_not_as_slower(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    runtime: str,
+    clocks: tuple[float | None, float | None],
+    factor: float,
+    verdict: str,
+) -> None:
+    case = Case("add.onnx", runtime)
+    first = run_on(tmp_path / "a", case, clocks[0], 1.0)
+    second = run_on(tmp_path / "b", case, clocks[1], factor)
+    _, out = told(capsys, "compare", first, second)
+    (line,) = [line for line in out.splitlines() if "  p50  " in line]
+    if verdict == "slower":
+        assert line.endswith(verdict)
+    else:
+        assert line.endswith("undecided") and f"undecided {verdict}" in " ".join(out.split())
+
+
+def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> None:
+    cases = [
+        Case("/nets/a_graph_with_quite_a_long_name.onnx", runtime, axes={"batch": batch})
+        for batch in (1, 64)
+        for runtime in ("ort-cpu", "openvino-cpu")
+    ]
+    manifest = manifest_of(cases, 4)
+    manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
+    with RunFolder.create(tmp_path / "run", manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for case in cases:
+            slower = 1.3 if case.runtime == "openvino-cpu" else 1.0
+            for number in range(4):
+                record(folder, case, number, [slower * (100.0 + number)] * 600)
+    run = read_run(tmp_path / "run")
+    results = Rows().measured(run)
+    comparison = Comparer().outcome_of(run, results)
+    assert comparison is not None and comparison.code == 0, "nobody asked to fail"
+    blocks = run_document(run_result(run, results, comparison), 80)
+    # A command with a path is never broken.
+    lines = [line for line in as_lines(blocks, 80) if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
+    words = " ".join(" ".join(lines).split())
+    assert "against ort-cpu, round by round" in words
+    assert sum("p50" in line and "1.300x" in line and "slower" in line for line in lines) == 2
+
+
+CASES = 60
+
+
+MOST_LINES = 60
+
+
+def test_a_long_comparison_is_shortened_and_json_has_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    runs = [stored_run(tmp_path / name, CASES, runs=120, seed=n) for n, name in enumerate("ab")]
+    first, second = map(str, runs)
+    output = printed("compare", first, second, "--json", str(tmp_path / "c.json"), columns=80)
+    lines = output.splitlines()
+    assert len(lines) <= MOST_LINES
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert len(document["cases"]) == CASES
+    verdicts = sum(document["verdict_counts"].values())
+    row_count = sum(bool(re.search(r"\d+\.\d{3}x", line)) for line in lines)
+    (left_out,) = re.findall(r"([\d,]+) more verdicts", output)
+    assert row_count + int(left_out.replace(",", "")) == verdicts
+    csv_text = printed("compare", first, second, "-f", "csv", columns=80)
+    assert sum(",p50," in line for line in csv_text.splitlines()) == CASES
+
+
+def test_a_gate_over_many_cases_is_as_short(tmp_path: Path) -> None:
+    runs = [stored_run(tmp_path / name, CASES, runs=120, seed=n) for n, name in enumerate("ab")]
+    output = printed("compare", *map(str, runs), "--fail-on", "undecided", columns=80)
+    assert "--fail-on undecided can't pass" in output
+    assert len(output.splitlines()) <= MOST_LINES
+
+
+ROUNDS = 8
+
+
+def saved(path: Path, releases: tuple[str, ...]) -> Path:
+    manifest = manifest_of((CASE,), ROUNDS)
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(ROUNDS):
+            release = releases[number % len(releases)]
+            record(folder, CASE, number, [100.0 + number % 2] * 600, runtime_version=release)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("releases", "more", "expected"),
+    [
+        (("1.30.0",), (), 0),
+        (("1.30.0", "1.31.0"), (), 1),
+        (("1.30.0", "1.31.0"), ("--allow-mixed",), 0),
+    ],
+)
+def test_rounds_of_two_releases_pass_no_gate_unasked(
+    tmp_path: Path, releases: tuple[str, ...], more: tuple[str, ...], expected: int
+) -> None:
+    first = saved(tmp_path / "first", ("1.30.0",))
+    second = saved(tmp_path / "second", releases)
+    command = ["compare", str(first), str(second), "--fail-on", "slower", *more]
+    assert main(command) == expected
+    assert main(["compare", str(first), str(second)]) == 0, "without a gate it is a warning"

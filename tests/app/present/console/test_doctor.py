@@ -1,0 +1,287 @@
+"""What this machine and other hosts have and lack."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cli.cache import cache_table, clear_cache
+from app.machine.placement import as_list, memory_locked, scheduler, usable_cores
+from app.machine.release_environments import PINNED
+from app.present.console.doctor import doctor, probe_all
+from app.present.console.doctor import permissions as told_here
+from app.present.console.streams import ERROR_FILE, take_error_file
+from app.present.terminal import as_text
+from app.sweep.remote.carriers import COMMAND_VARIABLE
+from exporters import install_layout
+from exporters.cache import Store
+from runtimes import registry
+from tests.app.machine.unprivileged import give_up, needs_realtime
+from tests.app.sweep.remote.processes import scripted
+from tests.checkout import ROOT
+
+WIDE = 400
+ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings"}
+
+
+def script(path: Path, body: str) -> tuple[str, ...]:
+    path.write_text("import ctypes, json, os, sys, time\n" + body)
+    return sys.executable, str(path)
+
+
+def test_each_runtime_is_told_with_its_version_or_its_remedy() -> None:
+    probes = {probe.name: probe for probe in probe_all(registry.names())}
+    assert list(probes) == list(registry.names())
+    for name in ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga"):
+        assert probes[name].version[0].isdigit()
+        assert not probes[name].reason
+        assert probes[name].load_ms > 0, "it was really loaded"
+    assert any("v80" in device for device in probes["fpga"].devices)
+    for probe in probes.values():
+        if probe.reason:
+            assert probe.remedy
+
+
+def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> None:
+    """With Qt made impossible to import, as on a machine that has none."""
+    code = (
+        "import sys; sys.modules['PySide6'] = sys.modules['pyqtgraph'] = None\n"
+        "from app.__main__ import main; code = main(['doctor'])\n"
+        "names = [name for name, module in sys.modules.items() if module is not None]\n"
+        "sys.stderr.write(' '.join(names)); sys.exit(code)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert result.returncode == 0, result.stdout
+    assert not {*ENGINES, "pandas"} & set(result.stderr.split())
+    for word in ("python", "cores", "governor", "load", "memory", "cache"):
+        assert word in result.stdout
+    for name in registry.names():
+        assert f"\n{name} " in result.stdout
+
+
+LOADER = """
+ctypes.CDLL(None).write(2, b"libfoo.so.9: cannot open shared object file\\n", 45)
+json.dump({"version": "1.2", "reason": "it does not load", "remedy": "mend it"}, sys.stdout)
+"""
+
+
+def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Path) -> None:
+    diagnosis = doctor(script(tmp_path / "broken.py", LOADER))
+    report = as_text(diagnosis.blocks, WIDE)
+    assert diagnosis.code == 1
+    assert re.search(r"broken +1.2 +it does not load +mend it", report)
+    first, second, third = report.splitlines()[:3]
+    assert first == "- ready to measure: no runtime", "the answer comes first"
+    assert second.endswith(", ".join(registry.names()))
+    assert third.startswith("- warnings for measuring: ")
+    assert "loader of fake: libfoo.so.9: cannot open shared object file" in report
+
+
+def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_path: Path) -> None:
+    body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
+    conditions = doctor(script(tmp_path / "missing.py", body)).conditions
+    assert len(conditions) == 8
+    for condition in conditions:
+        assert condition.verdict in ("ok", "warn", "unknown")
+        assert bool(condition.remedy) == (condition.verdict == "warn")
+
+
+PERMITTED = (
+    "import json; from app.present.console.doctor import permissions; "
+    "print(json.dumps([*permissions()]))"
+)
+
+
+def permitted(setup: Callable[[], None] | None = None) -> dict[str, str]:
+    """What it says in a process of its own, by what it is said of."""
+    result = subprocess.run(
+        [sys.executable, "-c", PERMITTED],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+        preexec_fn=setup,
+    )
+    return dict(json.loads(result.stdout))
+
+
+def test_who_may_not_lock_memory_nor_take_a_priority_hears_the_remedy() -> None:
+    permissions = permitted(give_up)
+    assert permissions["--lock-memory"].startswith("not permitted")
+    assert "ulimit -l" in permissions["--lock-memory"]
+    assert permissions["--realtime"].startswith("not permitted")
+    assert "ulimit -r" in permissions["--realtime"]
+    assert permissions["--cores"] == as_list(usable_cores())
+
+
+def test_a_limit_on_priorities_is_told() -> None:
+    def set_limit() -> None:
+        give_up()
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (7, 7))
+
+    try:
+        permissions = permitted(set_limit)
+    except subprocess.SubprocessError:
+        pytest.skip("no limit can be raised here")
+    assert permissions["--realtime"].startswith("permitted up to 7")
+
+
+@needs_realtime
+def test_what_is_tried_is_undone() -> None:
+    state_before = scheduler(), memory_locked()
+    assert dict(told_here())["--realtime"].startswith("permitted")
+    assert (scheduler(), memory_locked()) == state_before
+
+
+def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:
+    command = script(tmp_path / "crash.py", "os.kill(os.getpid(), 11)")
+    (probe,) = probe_all(["ort-cpu"], command)
+    assert probe.is_broken
+    assert "signal 11" in probe.reason
+
+
+def test_what_is_only_missing_is_no_failure(tmp_path: Path) -> None:
+    body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
+    diagnosis = doctor(script(tmp_path / "missing.py", body))
+    assert diagnosis.code == 0
+    report = as_text(diagnosis.blocks, WIDE)
+    assert re.search(r"missing +no such package +pip install it", report)
+
+
+def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None:
+    package = tmp_path / "onnxruntime"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "print('hello from the engine')\nraise OSError('no luck')\n"
+    )
+    code = (
+        "import runpy, sys\n"
+        f"sys.path[:0] = [{str(tmp_path)!r}, {str(install_layout.ROOT)!r}]\n"
+        f"runpy.run_module({install_layout.module_name('runtimes.inquiries')!r}, "
+        "run_name='__main__', alter_sys=True)\n"
+    )
+    (probe,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code, "probe"))
+    assert probe.is_broken
+    assert "no luck" in probe.reason
+    assert probe.loader[-1] == "hello from the engine"
+
+
+AN_HOUR_AHEAD = f"""
+sys.path.insert(0, {str(ROOT)!r})
+real = time.time_ns
+time.time_ns = lambda: real() + 3600 * 10**9
+from app.sweep.remote.host import Server
+from exporters.child_setup import taken_streams
+Server(*taken_streams(), (), "").serve()
+"""
+
+
+def test_hosts_tell_their_devices_and_a_clock_that_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "400")  # so that no sentence is folded
+    monkeypatch.setenv(COMMAND_VARIABLE, shlex.join(scripted(tmp_path / "ssh.py", AN_HOUR_AHEAD)))
+    assert main(["doctor", "--cluster", "ssh:pi@board"]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("1 host at ssh:pi@board\n")
+    assert "- the clock of board is 3,600 s ahead of this machine's\n" in output
+    assert re.search(r"board +fake +[0-9.]+", output)
+    assert re.search(r"board +fpga +.*fpga:v80 \(V80", output)
+    assert "this machine has" not in output, "the same release"
+    assert main(["doctor", "--cluster", "local:1"]) == 0
+    assert "clock" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def small_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with an export of 3 MiB that nobody needs, and an engine of 5 MiB."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path))
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", str(2**30))
+    store = Store(tmp_path, holder=1)
+    with store.scratch() as folder:
+        (folder / "model.onnx").write_bytes(bytes(3 * 2**20))
+        store.put("key", {}, {"model": folder / "model.onnx"})
+    engine = tmp_path / "engines" / "tensorrt" / "kept.engine"
+    engine.parent.mkdir(parents=True)
+    engine.write_bytes(bytes(5 * 2**20))
+    return tmp_path
+
+
+def told_of_cache(freed_bytes: int | None) -> str:
+    return re.sub(" +", " ", as_text([cache_table(freed_bytes)], WIDE))
+
+
+def release(small_cache: Path) -> None:
+    """As if the process that needs the export had ended."""
+    for lease in (small_cache / "leases").iterdir():
+        lease.unlink()
+
+
+def test_engines_are_told_beside_the_exports_and_cleared_with_them(small_cache: Path) -> None:
+    release(small_cache)
+    text_before = told_of_cache(None)
+    assert "engines 5.0 MiB" in text_before
+    assert "exports 1\nfiles 1\n" in text_before
+    text = told_of_cache(clear_cache())
+    assert "freed 8.0 MiB" in text
+    assert "exports 0\nfiles 0\n" in text
+    assert not (small_cache / "engines").exists()
+
+
+def test_while_a_plan_runs_no_engine_is_taken_from_it(small_cache: Path) -> None:
+    assert "freed 0.0 MiB" in told_of_cache(clear_cache())
+    assert (small_cache / "engines" / "tensorrt" / "kept.engine").exists()
+    environment = small_cache / "environments" / "onnxruntime-1.20"
+    environment.mkdir(parents=True)
+    (environment / PINNED).write_bytes(bytes(2 * 2**20))
+    clear_cache()
+    assert environment.exists()
+
+
+def test_environments_of_releases_are_listed_and_cleared_with_them(small_cache: Path) -> None:
+    release(small_cache)
+    environment = small_cache / "environments" / "onnxruntime-1.20"
+    environment.mkdir(parents=True)
+    (environment / PINNED).write_bytes(bytes(2 * 2**20))
+    (small_cache / "environments" / ".aside-x").mkdir()
+    text_before = told_of_cache(None)
+    assert "environments 1\n" in text_before
+    assert "releases 2.0 MiB onnxruntime-1.20, not in" in text_before
+    clear_cache()
+    assert not environment.exists()
+
+
+def test_a_cause_that_holds_a_colon_comes_back_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, file = tmp_path / "nets.toml", tmp_path / "error.json"
+    plan.write_text('[[sweeps]]\nmodels = ["mlp"]\nmodls = ["mlp"]\n')
+    monkeypatch.setenv(ERROR_FILE, str(file))
+    assert main(["--headless", "--plan", str(plan)]) == 2
+    error = take_error_file(file)
+    assert error is not None
+    assert "nets.toml: " in error.cause and "modls" in error.cause
+    assert error.remedy.startswith("did you mean")
+    assert capsys.readouterr().err == f"graphlap: {error}\n"
+    assert not file.exists()
+
+
+def test_nothing_is_written_where_nobody_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(ERROR_FILE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["--headless", "--plan", "none.toml"]) == 2
+    assert list(tmp_path.iterdir()) == []

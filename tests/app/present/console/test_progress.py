@@ -1,0 +1,260 @@
+"""The progress of a run: its lines, and figures from provisional to ones that hold."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.round import WARMUP
+from app.cases.turns import TURN_SET
+from app.cli.headless import measure
+from app.plan.plan import parse_plan
+from app.present.console.answer.outcome import RunOutput
+from app.present.console.live_order import LiveOrder
+from app.present.console.progress import (
+    UNCHECKED,
+    LiveDisplay,
+    RunningFigure,
+    RunningFigures,
+    display_for,
+)
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import read_records
+from app.sweep.engine import Completed, Paused
+from app.sweep.run import SweepRun
+from app.sweep.run_creation import create_run
+from tests.app.run_folder.runs import ENVIRONMENT, measured_run, record
+from tests.app.sweep.sweeps import write_add_graph
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+WIDTH = "200"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a log holds after a sweep of a case that is well and one that crashes."""
+    return sweep(tmp_path, monkeypatch, io.StringIO())
+
+
+def sweep(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    log: io.StringIO,
+    rounds: int = 2,
+    code: int = 1,
+    **plan_values: object,
+) -> str:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    graph = str(write_add_graph(folder / "add.onnx"))
+    options = {"fake.fail": ["none", "crash"]}
+    grid = {"models": [graph], "runtimes": ["fake"], "options": options, **plan_values}
+    plan = parse_plan({"rounds": rounds, "sweeps": [grid]}, "test")
+    with create_run(plan, folder / "run") as run:
+        assert measure(run, RunOutput(out=io.StringIO(), log=log)) == code
+    return log.getvalue()
+
+
+def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> None:
+    first, second, *lines = said.splitlines()
+    assert re.match(r"2 cases, 4 rounds, 4 to measure, about \d+ s, of which exports \d+ s$", first)
+    assert second.startswith("results in ") and second.endswith("/run")
+    (export_line,) = [line for line in lines if "exported add.onnx" in line]
+    assert export_line.startswith("[1/1 exported, ")
+    rounds = [line for line in lines if " round " in line]
+    assert len(rounds) == 3, "the case that crashed is not tried again"
+    assert len([line for line in rounds if line.endswith("fail=crash round 1: crashed")]) == 1
+    well = [line for line in rounds if re.search(r"round [12]: ok, [\d,]+ runs, p50 .*µs", line)]
+    assert len(well) == 2
+    assert rounds[-1].startswith("[4/4, 0 s left]")
+
+
+def test_a_round_of_a_log_of_eighty_columns_is_no_wider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.app.present.console.test_progress.WIDTH", "80")
+    options = {"fake.latency_us": [100.0], "fake.fail": ["none", "crash"]}
+    log = sweep(tmp_path, monkeypatch, io.StringIO(), options=options)
+    rounds = [line for line in log.splitlines() if not line.startswith("results in ")]
+    assert max(map(len, rounds)) <= 80
+    assert "round 1: ok" in " ".join(log.split()) and "p50 " in log
+
+
+def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal_text = sweep(tmp_path, monkeypatch, Terminal())
+    assert "exporting add.onnx" in terminal_text or "starting" in terminal_text
+    assert "measuring add.onnx fake" in terminal_text
+    assert "of 4 rounds" in terminal_text
+    assert "round 1: ok" not in terminal_text, "what is well is in the bar"
+    last = terminal_text.rpartition("measuring add.onnx")[2]
+    assert "fail=crash round 1: crashed" in terminal_text
+    assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"
+
+
+@pytest.mark.parametrize("log", [io.StringIO(), Terminal()])
+def test_who_is_first_is_shown_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO
+) -> None:
+    options = {"fake.latency_us": [100.0, 300.0], "fake.fail": ["none", "crash"]}
+    words = " ".join(sweep(tmp_path, monkeypatch, log, rounds=4, options=options).split())
+    before, _, after = words.partition("times as fast as")
+    assert before.count("round 4") == 0
+    assert re.match(r" .*\(\d\.\d+ to \d\.\d+\)", after)
+
+
+def test_a_log_has_the_order_from_the_first_pass_on_and_once_for_each_that_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latencies = {"fake.latency_us": [200.0, 600.0]}
+    log = sweep(tmp_path, monkeypatch, io.StringIO(), rounds=6, code=0, options=latencies)
+    first, *others = log.split("so far ")[1:]
+    assert "latency_us=200" in first.partition(" leads ")[0]
+    assert " round 2" not in log.partition("so far ")[0]
+    assert len(others) == 1 and " round 6" not in log.rpartition("so far ")[0]
+    (ratio,) = re.findall(r"([\d.]+) times as fast as .*\d to \d", others[0].splitlines()[0])
+    assert 2.0 < float(ratio) < 3.5
+
+
+def test_a_round_whose_runs_do_not_count_has_no_place_in_the_order(tmp_path: Path) -> None:
+    """One that was stopped before its first turn ended, say: it has samples and no turn."""
+    cases = [Case("net.onnx", runtime) for runtime in ("ort-cpu", "openvino-cpu")]
+    facts = {"facts": {TURN_SET: "1:a"}}
+    run = measured_run(tmp_path / "run", *((case, [[5.0, 6.0]], facts) for case in cases))
+    order = LiveOrder(0.02)
+    for case in cases:
+        (result,) = run.rounds_of(case)
+        records = read_records(run.samples_path(result)).copy()
+        records["phase"] = WARMUP
+        run.samples_path(result).write_bytes(records.tobytes())
+        assert order.add(run, case, result, 5.0) == ""
+
+
+def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.onnx").write_text("this is no model")
+    models = [str(tmp_path / "text.onnx")]
+    terminal_text = sweep(
+        tmp_path, monkeypatch, Terminal(), models=models, threads=[1, 2, 3], options={}
+    )
+    assert terminal_text.count("export of text.onnx: export_failed") == 1
+    assert "round 1: export_failed" not in terminal_text
+
+
+def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    plan = parse_plan({"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}, "test")
+    with create_run(plan, tmp_path / "run") as folder:
+        (case,) = folder.manifest.cases
+        record(folder, case, 0, [50.0] * 200)
+        with SweepRun(folder, ENVIRONMENT) as run:
+            run.live.show(case.case_id, 1, "measure")
+            run.live.iterations = 100
+            terminal = Terminal()
+            display = LiveDisplay(run, terminal)
+            display.show([Paused()])
+            display.close()
+    assert "p99 needs 68 samples" in terminal.getvalue()
+
+
+SLEEPING = {"fake.latency_us": [3000], "fake.wait": ["sleep"]}
+
+
+def new_run(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: str = "closed_loop",
+    **options: object,
+) -> RunFolder:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    graph = str(write_add_graph(folder / "add.onnx"))
+    grid = {"models": [graph], "runtimes": ["fake"], "options": SLEEPING | options}
+    grid["scenarios"] = [scenario]
+    return create_run(parse_plan({"rounds": 4, "sweeps": [grid]}, "test"), folder / "run")
+
+
+def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = io.StringIO()
+    states: list[tuple[int, RunningFigure]] = []
+    with new_run(tmp_path, monkeypatch) as folder, SweepRun(folder, ENVIRONMENT) as run:
+        display, figures = display_for(run, log), RunningFigures(run)
+        rounds = 0
+        while not run.finished:
+            events = run.step(0.1)
+            display.show(events)
+            rounds += sum(
+                isinstance(event, Completed) and event.work.kind == "round" for event in events
+            )
+            states += [(rounds, figure) for _, figure in figures.take(events)]
+        run.close(0)
+        (row,) = run.rows()
+    (none, first), (one_round, checked_figure), (three, interval), *_ = states
+    assert (none, one_round, three) == (0, 1, 3)
+    assert first.lacks == (UNCHECKED,) and first.interval_us is None
+    assert checked_figure.lacks == ("1 of 4 rounds",) and checked_figure.interval_us is None
+    assert interval.interval_us is not None and interval.lacks[0] == "3 of 4 rounds"
+    (last,) = figures.figures.values()
+    assert last.p50_us == row["latency_p50_us"]
+    assert len(last.lacks) == 1, "all rounds are there, and within a minute"
+    lines = log.getvalue().splitlines()
+    order = [
+        next(number for number, line in enumerate(lines) if part in line)
+        for part in (first.text(), "round 1: ok", "round 3: ok", interval.text())
+    ]
+    assert order == sorted(order)
+    assert sum(UNCHECKED in line for line in lines) == 1
+
+
+def all_of(run: SweepRun) -> tuple[RunningFigures, list[tuple[str, ...]]]:
+    """The figures of a run that has gone on to its end, and what each of them lacked."""
+    figures = RunningFigures(run)
+    missing_parts = []
+    while not run.finished:
+        missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
+    run.close(0)
+    return figures, missing_parts
+
+
+def test_a_case_with_wrong_outputs_has_no_figure_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"fake.fail": ["wrong"]}
+    with (
+        new_run(tmp_path, monkeypatch, "closed_loop", **options) as folder,
+        SweepRun(folder, ENVIRONMENT) as run,
+    ):
+        figures, missing_parts = all_of(run)
+    assert missing_parts == [(UNCHECKED,)]
+    assert not figures.figures
+
+
+def test_an_open_loop_has_no_figure_before_its_queue_has_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of its requests meet no queue, so what they took is not what the round comes to."""
+    with (
+        new_run(tmp_path, monkeypatch, "poisson:300/s") as folder,
+        SweepRun(folder, ENVIRONMENT) as run,
+    ):
+        _, missing_parts = all_of(run)
+    assert missing_parts and not any(UNCHECKED in parts for parts in missing_parts)

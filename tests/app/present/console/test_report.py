@@ -1,0 +1,305 @@
+"""A run in full: rows, what to doubt, why rows are missing, when to spread rounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.measured_case import MeasuredCase
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
+from app.cases.telemetry import Interference
+from app.cases.units import DEFAULT
+from app.present.console.answer.document import run_document, shown_blocks
+from app.present.console.answer.summary import run_result
+from app.present.console.row_table import sort_column
+from app.present.console.run_summary import ADVISED, ADVISED_CONTENDED, SHORT_S, spread_advice
+from app.present.terminal import as_lines, as_text
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from app.stats.intervals import CLOSE_CONTENDED_S
+from app.stats.required_rounds import MAXIMUM_ROUNDS
+from exporters.diagnostics import catalogue as rendering
+from exporters.diagnostics.catalogue import diagnostic
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+
+MLP = Case("mlp", "fake", axes={"batch": 4})
+TWICE = [20.0] * 30
+BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def measured(path: Path, *cases: Case, **facts: Any) -> list[MeasuredCase]:
+    """The rows, with what they are made of, of these cases, measured twice with runs of 20 us."""
+    with RunFolder.create(path, manifest_of(cases)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case in cases:
+            for number in range(2):
+                record(folder, case, number, TWICE, **facts)
+    return rows_of(path)
+
+
+def rows_of(path: Path) -> list[MeasuredCase]:
+    return Rows().measured(read_run(path))
+
+
+def shown(
+    path: Path,
+    width: int = 200,
+    sort: str = "",
+    rows: Sequence[MeasuredCase] = (),
+    verbose: bool = True,
+) -> str:
+    """The run in full, with other rows if some are given."""
+    results = rows or rows_of(path)
+    return as_text(shown_blocks(read_run(path), results, width, sort, verbose=verbose), width)
+
+
+def answered(path: Path, *cases: Case, **facts: Any) -> str:
+    measured(path, *cases, **facts)
+    return shown(path)
+
+
+def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) -> None:
+    lines = answered(path, MLP, replace(MLP, threads=2)).strip().splitlines()
+    head = next(line for line in lines if line.startswith("model"))
+    common = next(line for line in lines if line.startswith("every measured case: "))
+    assert "threads" in head
+    assert "scenario" not in head
+    assert "scenario closed_loop" in common
+    assert "threads" not in common
+
+
+def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
+    table = answered(path, MLP)
+    (row,) = [line for line in table.splitlines() if line.lstrip().startswith("mlp")]
+    assert row.split()[-1] == "ok"
+    assert row.split()[:3] == ["mlp", "-", "fake"]
+    assert row.count(" 20.0 µs ") == 2, "mean and p50"
+    assert row.count(" - ") == 3, (
+        "no parameters told; 60 samples support no p99, 2 rounds no interval"
+    )
+
+
+def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
+    paced_case = replace(MLP, scenario=Scenario("paced", 20.0))
+    table = answered(path, MLP, paced_case)
+    assert "paced:20us" in table and "closed_loop" in table
+
+
+@pytest.mark.parametrize("word", ["multistream:8", "rate:200/s", "burst:8@10ms", "offline"])
+def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
+    table = answered(path, MLP, replace(MLP, scenario=Scenario.parse(word)))
+    assert word in table and "closed_loop" in table
+
+
+def test_the_share_of_late_runs_is_a_column_where_a_deadline_was_asked_for(path: Path) -> None:
+    rows = measured(path, MLP)
+    assert "> 100 µs" not in shown(path)
+    late = {"deadline_us": 100.0, "deadline_miss_rate": 0.00013}
+    late |= {"deadline_miss_rate_ci_low": 0.00009, "deadline_miss_rate_ci_high": 0.00021}
+    text = shown(path, rows=[replace(result, row={**result.row, **late}) for result in rows])
+    assert "> 100 µs" in text and "0.013 %" in text and "0.0090 % to 0.021 %" in text
+
+
+def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: Path) -> None:
+    lines = answered(path, Case("lstm_large", "fake"), MLP).splitlines()
+    row_position, reference_position, other = (
+        next(k for k, line in enumerate(lines) if word in line)
+        for word in ("lstm_large", "published (", "mlp")
+    )
+    assert row_position < reference_position < other
+    assert "8.50 µs" in lines[reference_position]
+
+
+def test_files_of_the_same_name_are_told_apart(path: Path) -> None:
+    table = answered(path, Case("/a/x/net.onnx", "fake"), Case("/a/y/net.onnx", "fake"))
+    assert "x/net.onnx" in table and "y/net.onnx" in table
+
+
+def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Path) -> None:
+    late = replace(MLP, axes={"batch": 8})
+    failed_cases = [replace(MLP, axes={"batch": size}, threads=2) for size in (4, 8)]
+    cases = (MLP, late, *failed_cases)
+    with RunFolder.create(path, manifest_of(cases)) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(2):
+            record(folder, MLP, number, TWICE)
+            record(folder, late, number, TWICE, valid=False, reason="it was disturbed")
+        for case in failed_cases:
+            record(folder, case, 0, (), "crashed", reason="ended by SIGSEGV")
+    text = shown(path)
+    assert text.count("ended by SIGSEGV") == 1
+    assert "crashed: 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in text
+    assert "not valid: mlp · fake · 1 thread · batch 8: it was disturbed" in text
+    row = next(line for line in text.splitlines() if line.endswith("  crashed"))
+    assert row.count(" - ") >= 3, "nothing was timed"
+
+
+def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
+    """A p99 of 20 ms beside a p50 of 107 us, and not one word: it was sent to the boss."""
+    latencies = ([107.0] * 19 + [20_000.0]) * 20
+    sound = replace(MLP, threads=2)
+    with RunFolder.create(path, manifest_of((MLP, sound), 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, MLP, 0, latencies, warnings=(BUSY,))
+        record(folder, sound, 0, [107.0] * 400)
+    run_outcome = run_result(read_run(path), rows_of(path))
+    text = "\n".join(as_lines(run_document(run_outcome, 200, verbose=True), 200, colored=True))
+    bad, good = (line for line in text.splitlines() if "mlp" in line and "107 µs" in line)
+    assert "\x1b[33mok (1,2)" in bad, "yellow, and it says which notes to read"
+    assert "\x1b[32mok" in good
+    assert text.count(rendering.message(BUSY)) == 1
+    assert text.count(rendering.message(diagnostic("outliers", share=0.05))) == 1
+
+
+def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> None:
+    cases = [
+        replace(Case(name, runtime, axes={"batch": 4}), scenario=scenario, threads=threads)
+        for name in ("lstm_large", "file.py:a_factory_with_a_long_name")
+        for runtime in ("fpga:ia-840f", "openvino-cpu")
+        for scenario in (Scenario(), Scenario("paced", 20.0))
+        for threads in (1, 2)
+    ]
+    measured(path, *cases)
+    lines = shown(path, 80).splitlines()
+    table = lines[: next(k for k, line in enumerate(lines) if line.startswith("every measured"))]
+    assert max(map(len, table)) <= 80
+    case_lines = [line for line in lines if "ok" in line.split()]
+    assert len(case_lines) == len(cases)
+    assert all("20.0 µs" in line for line in case_lines), "each row has its median in one piece"
+    assert "published" in "".join(lines) and "…" not in "".join(lines)
+
+
+def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
+    cases = [replace(MLP, threads=threads) for threads in (1, 2, 3)]
+    with RunFolder.create(path, manifest_of(cases, 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, latency in zip(cases[:2], (30.0, 20.0), strict=True):
+            record(folder, case, 0, [latency] * 30)
+        record(folder, cases[2], 0, (), "crashed", reason="ended by SIGSEGV")
+
+    def threads(sort: str) -> list[str]:
+        table = shown(path, sort=sort).splitlines()
+        return [line.split()[3] for line in table if line.startswith("mlp") and "fake" in line]
+
+    assert threads("") == ["1", "2", "3"]
+    assert threads(sort_column("p50", DEFAULT)) == ["2", "1", "3"], "what has no median comes last"
+    assert threads("threads") == ["1", "2", "3"]
+    assert sort_column("latency_p99_us", DEFAULT) == "latency_p99_us"
+    with pytest.raises(PlanError, match="latency_p99_us"):
+        sort_column("latency_p9_us", DEFAULT)
+
+
+def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
+    cases = [replace(MLP, threads=threads) for threads in range(1, 60)]
+    with RunFolder.create(path, manifest_of(cases, 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, cases[0], 0, TWICE)
+    text = shown(path)
+    assert text.count("not run: ") == 1
+    assert "all 59 cases but mlp · fake · 1 thread: " in text
+    assert len(text.splitlines()) < 20
+
+
+def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> None:
+    ort, ov = (replace(MLP, runtime=name) for name in ("ort-cpu", "openvino-cpu"))
+    with RunFolder.create(path, manifest_of((ort, ov), 3)) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(3):
+            noise = [number / 100 + run / 1000 for run in range(30)]
+            record(folder, ort, number, [20.0 + value for value in noise])
+            record(folder, ov, number, [30.0 + value for value in noise])
+    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(path)
+    two = answered(path.parent / "two", ort, ov)
+    assert "undecided" in two and "--rounds 3" in two
+
+
+def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_find(
+    path: Path,
+) -> None:
+    """On eighty columns too, where a user decides whether to measure on."""
+    cases = (MLP, replace(MLP, threads=2))
+    with RunFolder.create(path, manifest_of(cases)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, spread in zip(cases, (0.5, 2.0), strict=True):
+            for number in range(4):
+                record(folder, case, number, [20.0 + spread * number] * 30)
+    results = rows_of(path)
+    rows = [result.row for result in results]
+    assert all(row["required_rounds_p50"] and row["required_rounds_p99"] is None for row in rows)
+    first, second = (row["required_rounds_p50"] for row in rows)
+    text = " ".join(shown(path, width=80).split())
+    assert f"±5 % needs {first} to {second} rounds for p50 (4 were run)" in text
+    assert "--ci-width p50=5%" in text
+    changes = [f"{100 * float(row['detectable_slowdown_p50'] or 0):.0f}" for row in rows]
+    assert f"detectable slowdown at 90 % power with 4 rounds: p50 {' to '.join(changes)} %" in text
+
+
+def test_two_rounds_say_nothing_of_how_sure_they_are(path: Path) -> None:
+    assert "detectable slowdown" not in answered(path, MLP)
+
+
+def advice(path: Path, logs: list[float], span_s: float, switches: int = 0) -> str:
+    """Of rounds whose medians have these logarithms, begun over so many seconds."""
+    rng = np.random.default_rng(1)
+    with RunFolder.create(path, manifest_of((CASE,), len(logs))) as folder:
+        folder.begin(ENVIRONMENT)
+        for number, log in enumerate(logs):
+            second = span_s * number / (len(logs) - 1)
+            began = f"2026-03-01T02:{int(second) // 60:02}:{second % 60:06.3f}+00:00"
+            latencies = 100.0 * np.exp(log + 0.001 * rng.standard_normal(100))
+            interference = Interference(seconds=1.0, involuntary_switches=switches)
+            facts: dict[str, Any] = {"started_at_utc": began, "interference": interference}
+            record(folder, CASE, number, latencies.tolist(), **facts)
+    run = read_run(path)
+    return spread_advice(run, Rows().measured(run))
+
+
+def alternating(log: float) -> list[float]:
+    return [log, -log, log, -log]
+
+
+@pytest.mark.parametrize(
+    ("log", "span_s", "is_advised"),
+    [(0.2, 20.0, True), (0.2, SHORT_S + 1.0, False), (0.0001, 20.0, False), (0.2, 0.0, False)],
+)
+def test_it_is_advised_where_rounds_differ_within_a_short_time(
+    tmp_path: Path, log: float, span_s: float, is_advised: bool
+) -> None:
+    advice_text = advice(tmp_path / "run", alternating(log), span_s)
+    assert (f"--spread {ADVISED} " in advice_text) == is_advised
+    assert bool(advice_text) == is_advised
+
+
+@pytest.mark.parametrize(
+    ("span_s", "is_advised"), [(SHORT_S + 1.0, True), (CLOSE_CONTENDED_S + 1.0, False)]
+)
+def test_rounds_beside_other_work_are_spread_farther(
+    tmp_path: Path, span_s: float, is_advised: bool
+) -> None:
+    advice_text = advice(tmp_path / "run", alternating(0.2), span_s, switches=50)
+    assert (f"--spread {ADVISED_CONTENDED} " in advice_text) == is_advised
+
+
+def test_a_number_of_rounds_is_named_where_so_many_would_help(tmp_path: Path) -> None:
+    """Some rounds, not hundreds, and none where the rounds that there are resemble each other."""
+    few = advice(tmp_path / "few", alternating(0.05), 20.0)
+    (round_count,) = re.findall(r"--rounds (\d+)", few)
+    assert 4 < int(round_count) <= MAXIMUM_ROUNDS
+    assert "--rounds" not in advice(tmp_path / "many", alternating(0.5), 20.0)
+    slope = np.linspace(-0.06, 0.06, 10).tolist()
+    slope_advice = advice(tmp_path / "slope", slope, 100.0)
+    assert "--spread" in slope_advice and "--rounds" not in slope_advice

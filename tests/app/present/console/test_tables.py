@@ -1,0 +1,235 @@
+"""Tables of checks, operators, gaps and replicas, on a narrow terminal too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.plot_data.curves import GapPoint, idleness
+from app.capabilities.operators.present import operator_tables
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.columns import NAMES
+from app.cases.jobs import Operator, OperatorTimes, Peak
+from app.formatting.text import TOO_NOISY
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.present.console.check import check_blocks
+from app.present.console.scaling import scaling_tables
+from app.present.console.scenario_tables import gap_figures, gap_tables
+from app.present.svg import svg_document
+from app.present.terminal import as_text
+from app.run_folder.folder import RunFolder
+from app.run_folder.operators import write_operators
+from app.runs.reader import read_run
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+
+RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "fpga:ia-840f", "tensorrt-rtx:sm89")
+
+
+WIDTH = 50
+
+
+def test_runtimes_that_have_no_room_beside_each_other_stand_below() -> None:
+    cases = [Case(model, runtime) for model in ("one.onnx", "two.onnx") for runtime in RUNTIMES]
+    rows = [
+        {**dict.fromkeys(NAMES), "case_id": case.case_id, "status": "unsupported", "reason": "no"}
+        for case in cases
+    ]
+    measured_cases = [MeasuredCase(case, row, None) for case, row in zip(cases, rows, strict=True)]
+    table = as_text(check_blocks(measured_cases), WIDTH).partition("unsupported: all")[0]
+    assert max(map(len, table.splitlines())) <= WIDTH
+    assert table.split().count("unsupported") == len(cases)
+    assert all(table.split().count(runtime) == 1 for runtime in RUNTIMES)
+
+
+CASE = Case("net.onnx", "ort-cpu", axes={"batch": 4})
+
+
+OV, FAKE = replace(CASE, runtime="openvino-cpu"), replace(CASE, runtime="fake")
+
+
+PEAK = Peak(68.5e9, 37.2e9, 1572864, "numpy by hand")
+
+
+OPS = (
+    Operator(
+        "fused node_with_a_long_name_1",
+        "FusedConv",
+        40.0,
+        "k",
+        ("conv", "relu"),
+        131_000,
+        529_000,
+        10.0,
+    ),
+    Operator("reorder", "Reorder", 5.0, "k"),
+)
+
+
+def shown(path: Path, width: int) -> str:
+    with RunFolder.create(path, manifest_of((CASE, OV, FAKE), 1)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case in (CASE, OV):
+            record(folder, case, 0, [50.0] * 30)
+            times = OperatorTimes(case.case_id, "wall", 100, OPS, run_us=75.0, peak=PEAK)
+            folder.record(write_operators(folder, times))
+        none = OperatorTimes(FAKE.case_id, reason="fake does not tell: profile another")
+        folder.record(write_operators(folder, none))
+    run = read_run(path)
+    return as_text(operator_tables(run, Rows().of(run), width), width)
+
+
+def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: Path) -> None:
+    text = shown(tmp_path / "run", 200)
+    conv = next(line for line in text.splitlines() if line.startswith("FusedConv"))
+    assert "conv + relu" in conv
+    for figure in ("40.0 µs", "88.9%", "131k", "529 kB", "25%"):
+        assert figure in conv
+    assert "peak 68.5 GFLOP/s, and 37.2 GB/s with 1.5 MiB in use" in text
+    assert text.count("numpy by hand") == 1
+    assert "no operator times of net · fake: fake does not tell: profile another" in text
+
+
+def test_the_profilers_distortion_is_a_figure(tmp_path: Path) -> None:
+    text = shown(tmp_path / "run", 200)
+    assert "45.0 µs in all, medians of 100 profiled runs" in text
+    assert "a profiled run takes 75.0 µs, 1.50 times the p50 of 50.0 µs" in text
+
+
+def test_two_runtimes_stand_side_by_side_on_80_columns(tmp_path: Path) -> None:
+    lines = shown(tmp_path / "run", 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    (row,) = [line for line in lines if line.startswith("conv + relu")]
+    assert row.split()[-4:] == ["40.0", "µs", "40.0", "µs"]
+    assert any(line.startswith("of no node of the file") for line in lines)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def row(gap_us: float | None, p50_us: float, runtime: str = "fake") -> Row:
+    values: Row = dict.fromkeys(NAMES)
+    scenario = "closed_loop" if gap_us is None else "paced"
+    policy = None if gap_us is None else "spin"
+    figures: Row = {
+        "model": "mlp",
+        "scenario": scenario,
+        "gap_us": gap_us,
+        "wait_policy": policy,
+        "runtime": runtime,
+        "latency_p50_us": p50_us,
+        "latency_p99_us": None if p50_us > 100 else 2 * p50_us,
+    }
+    return values | figures
+
+
+ROWS = [
+    *(row(gap, p50) for gap, p50 in ((1000.0, 40.0), (None, 10.0), (20.0, 12.0), (5000.0, 200.0))),
+    *(row(gap, 2 * gap, "ort-cpu") for gap in (20.0, 1000.0)),
+]
+
+
+def test_rows_that_differ_in_their_gap_alone_are_a_curve() -> None:
+    (idle,) = idleness(ROWS)
+    assert (idle.label, idle.gaps_us) == ("mlp", (0.0, 20.0, 1000.0, 5000.0))
+    fake, ort = idle.curves
+    assert (fake.label, ort.label) == ("fake", "ort-cpu")
+    assert fake.points == (
+        GapPoint(0.0, 10.0, 20.0),
+        GapPoint(20.0, 12.0, 24.0),
+        GapPoint(1000.0, 40.0, 80.0),
+        GapPoint(5000.0, 200.0, None),
+    )
+
+
+def test_models_and_sizes_have_curves_of_their_own() -> None:
+    larger = [gap_row | {"axes": "batch=8"} for gap_row in ROWS]
+    assert [idle.label for idle in idleness([*ROWS, *larger])] == ["mlp", "mlp · batch 8"]
+
+
+@pytest.mark.parametrize("rows", [[], ROWS[1:3], [row(20.0, 1.0), row(50.0, 1.0), row(None, 1.0)]])
+def test_two_gaps_are_no_curve(rows: list[Row]) -> None:
+    assert idleness(rows) == []
+
+
+def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() -> None:
+    text = as_text(gap_tables(idleness(ROWS)), 100)
+    lines = [line.split() for line in text.splitlines()[4:] if line.strip()]
+    assert lines == [
+        ["none", "10.0", "µs", "20.0", "µs", "-", "-"],
+        ["20.0", "µs", "12.0", "µs", "24.0", "µs", "40.0", "µs", "80.0", "µs"],
+        ["1.00", "ms", "40.0", "µs", "80.0", "µs", "2.00", "ms", "-"],
+        ["5.00", "ms", "200", "µs", "-", "-", "-"],
+    ]
+
+
+def test_the_picture_has_a_line_for_each_percentile_and_a_title_for_each_point() -> None:
+    picture = ElementTree.fromstring(svg_document(gap_figures(idleness(ROWS))))
+    lines = [line.attrib["points"].split() for line in picture.iter(f"{SVG}polyline")]
+    assert [len(points) for points in lines] == [3, 2, 2, 1]
+    titles = [title.text for title in picture.iter(f"{SVG}title")]
+    assert "fake, p50 after 5.00 ms: 200 µs" in titles
+    places = [tuple(map(float, point.split(","))) for point in lines[0]]
+    xs, ys = zip(*places, strict=True)
+    assert list(xs) == sorted(xs), "a longer pause is farther right"
+    assert list(ys) == sorted(ys, reverse=True), "what takes longer is higher up"
+
+
+ALONE = Case("net.onnx", "ort-cpu")
+
+
+TWO = replace(ALONE, options={"sessions": 2})
+
+
+PLANS = {
+    "replicas": (Plan(sweeps=(Sweep(models=("net.onnx",), replicas=(2,)),)), True),
+    "offline": (Plan(sweeps=(Sweep(models=("net.onnx",), scenarios=("offline",)),)), True),
+    "options": (Plan(sweeps=(Sweep(models=("net.onnx",)),)), False),
+    "search": (Plan(tune="p50", sweeps=(Sweep(models=("net.onnx",)),)), False),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_path: Path) -> None:
+    plan, is_expected = PLANS[name]
+    with RunFolder.create(tmp_path / "run", manifest_of((ALONE, TWO), 1)) as folder:
+        record(folder, ALONE, 0, [100.0] * 30)
+        record(folder, TWO, 0, [100.0] * 30, concurrency=2)
+    rows = Rows().of(read_run(tmp_path / "run"))
+    assert "its batch size varies or is unknown" in str(rows[1]["scaling_missing_reason"])
+    text = printed((ALONE, TWO), rows, plan)
+    assert bool(text) == is_expected
+    if is_expected:
+        assert "its batch size varies or is unknown" in text
+
+
+@pytest.mark.parametrize(("low", "is_shown"), [(0.1, True), (0.08, False)])
+def test_an_efficiency_of_more_than_a_factor_of_ten_has_no_interval(
+    low: float, is_shown: bool, tmp_path: Path
+) -> None:
+    plan, _ = PLANS["replicas"]
+    with RunFolder.create(tmp_path / "run", manifest_of((ALONE, TWO), 1)) as folder:
+        record(folder, ALONE, 0, [100.0] * 30)
+        record(folder, TWO, 0, [100.0] * 30, concurrency=2)
+    alone, two = Rows().of(read_run(tmp_path / "run"))
+    ends = {"scaling_efficiency_ci_low": low, "scaling_efficiency_ci_high": 0.9}
+    scaling_values = {
+        "speedup": 1.0,
+        "scaling_efficiency": 0.5,
+        "replicas": 2,
+        "scaling_missing_reason": None,
+    }
+    text = printed((ALONE, TWO), (alone, {**two, **scaling_values, **ends}), plan)
+    assert ("90%" in text) == is_shown
+    assert (TOO_NOISY in text) != is_shown
+
+
+def printed(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> str:
+    return as_text(scaling_tables(cases, rows, plan), 200)

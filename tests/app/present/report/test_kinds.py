@@ -1,0 +1,356 @@
+"""The figures that only some runs have: devices, accuracy, searches, operators, cards, checks."""
+
+from __future__ import annotations
+
+import html
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.analysis.columns.rows import Rows
+from app.analysis.comparison.aggregate_throughput import throughput_over_hosts
+from app.cases.case import Case
+from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, Peak, subject_of
+from app.cases.status import Status
+from app.cli.notebook import open as open_run
+from app.plan.command_line import parse
+from app.plan.expand import expand
+from app.plan.options import plan_from_options
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.present.console.run_summary import FASTEST
+from app.present.report.comparison_figures import hosts as drawn
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import ModelExported
+from app.run_folder.manifest import read_manifest
+from app.run_folder.operators import write_operators
+from app.runs.reader import read_run
+from exporters import install_layout
+from tests.app.analysis.columns.filled import MODEL
+from tests.app.capabilities.slo_search import searched
+from tests.app.capabilities.tuning import tuned_runs
+from tests.app.present.report.pages import CHROMIUM, answer_in
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
+
+ORT, OV, CARD = (
+    Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "openvino-cpu", "fpga:v80")
+)
+PEAK = Peak(1e11, 1e10, 1 << 20, "numpy")
+OPS = (
+    Operator("a", "MatMul", 8.0, "mm", ("a",), macs=40_000, bytes_moved=8_000, roof_us=0.8),
+    Operator(
+        *("<b>", "Relu", 2.0, "relu", ("<b>", "c")),
+        in_use_bytes=3_000,
+        peak_bytes=5_000,
+        arena_bytes=8_000,
+    ),
+)
+TOP_1 = ((ORT, 0.9), (OV, 0.8))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kinds") / "run"
+    with RunFolder.create(path, manifest_of((ORT, OV, CARD), rounds=3)) as folder:
+        folder.record(ModelExported("net", "fp32", MODEL))
+        for case, share in TOP_1:
+            line = AccuracyResult(subject_of(case, MODEL).case_id, "d.npz", share, 100, 64)
+            folder.record(line)
+        folder.record(
+            write_operators(folder, OperatorTimes(ORT.case_id, "wall", 9, OPS, "", 11.0, PEAK))
+        )
+        tiles = {"weight_tiles_used": 96, "weight_tiles_total": 384, "cycles": 500, "io_us": 1.5}
+        for number in range(3):
+            record(folder, ORT, number, [10.0, 10.001] * 200)
+            record(folder, OV, number, [20.0, 20.001] * 200)
+            record(folder, CARD, number, [5.0] * 400, clock="simulated", facts=tiles)
+    return path
+
+
+def test_devices_are_beside_each_other_the_fastest_first_and_the_simulated_named(
+    path: Path,
+) -> None:
+    figure = open_run(path).devices().figure
+    assert [bars.cases for bars in figure.series] == [(c.case_id,) for c in (CARD, ORT, OV)]
+    # Batch 4 in 10 and in 20 us, in a closed loop of one.
+    rates = [bars.marks[0].x for bars in figure.series[1:]]
+    assert rates == pytest.approx([400_000, 200_000], rel=1e-3)
+    assert figure.series[0].marks[0].is_hollow and "simulated" in figure.y.names[0]
+
+
+def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> None:
+    two, four = (replace(ORT, options={"sessions": count}) for count in (2, 4))
+    with RunFolder.create(tmp_path / "run", manifest_of((ORT, two, four), rounds=1)) as folder:
+        folder.record(ModelExported("net", "fp32", MODEL))
+        record(folder, ORT, 0, [10.0] * 400)
+        for case, latency_us in ((two, 10.0), (four, 20.0)):
+            count = int(case.options["sessions"])
+            record(folder, case, 0, [latency_us] * 400, concurrency=count)
+    actual, perfect = open_run(tmp_path / "run").replicas().figure.series
+    counts = [[mark.x for mark in curve.marks] for curve in (actual, perfect)]
+    assert counts == [[1.0, 2.0, 4.0]] * 2
+    # Batch 4 in 10 us alone; two take as long, four twice as long.
+    assert [round(mark.y) for mark in actual.marks] == [400_000, 800_000, 800_000]
+    assert [round(mark.y) for mark in perfect.marks] == [400_000, 800_000, 1_600_000]
+
+
+def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> None:
+    placed_cases = [replace(ORT, host=host) for host in ("board", "<b>server")]
+    with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, rounds=3)) as folder:
+        folder.begin(ENVIRONMENT)
+        folder.record(ModelExported("net", "fp32", MODEL))
+        for case in placed_cases:
+            environment = {"host": case.host, "machine": case.host}
+            with share_of(folder, environment) as share:
+                for number in range(3):
+                    latency_us = 20.0 if case.host == "board" else 10.0
+                    record(share, case, number, [latency_us] * 400)
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert "Throughput of all machines together" in text
+    # Batch 4 in 20 and in 10 us, on machines that have nothing in common.
+    together = text[text.index("hosts together") :].partition("</table>")[0]
+    lines = [re.findall(r">([^<]+)<", line) for line in together.split("<tr")[2:]]
+    assert [row[1] for row in lines] == ["600k/s", "400k/s", "200k/s"]
+    assert [row[2] for row in lines[1:]] == ["67%", "33%"]
+    assert lines[0][2] == "600k to 600k/s" and "&lt;b&gt;server" in lines[1][0]
+    assert "<b>server" not in text
+    rows = Rows().measured(read_run(tmp_path / "run"))
+    figure = drawn(throughput_over_hosts(read_run(tmp_path / "run"), rows))
+    assert figure is not None
+    first, second, both = (series.marks[0] for series in figure.series)
+    lengths = [round(mark.x - mark.start) for mark in (first, second)]
+    assert lengths == [400_000, 200_000], "parts of one bar"
+    assert round(both.x) == round(second.x) == 600_000
+    assert drawn(()) is None
+
+
+def test_tables_of_operators_have_a_heading_and_what_is_said_of_them(
+    path: Path, tmp_path: Path
+) -> None:
+    assert main(["report", str(path), "-o", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text("utf-8")
+    section = text[text.index("<h3>operators of net ort-cpu") : text.index("<summary>rows")]
+    assert "<td>&lt;b&gt;" in section or "&lt;b&gt; + c" in section, "a hostile node is text"
+    assert re.search(r"<caption>2 of 2, 10\.0 µs in all, medians of 9 profiled runs", section)
+
+
+def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:
+    run = open_run(path)
+    assert [series.marks[0].y for series in run.accuracy().figure.series] == [90.0, 80.0]
+    (bars,) = run.operators(ORT.case_id).figure.series
+    assert [mark.x for mark in bars.marks] == [8.0, 2.0]
+    assert bars.marks[0].label == "80.0%, 10% of peak"
+    points, roof = run.roofline(ORT.case_id).figure.series
+    # 80,000 FLOP in 8 us, of 8,000 bytes; the ridge is where 1e10 bytes/s feed 1e11 FLOP/s.
+    assert (points.marks[0].x, points.marks[0].y) == (10.0, 1e10)
+    assert 10.0 in [mark.x for mark in roof.marks]
+    assert max(mark.y for mark in roof.marks) == 1e11
+    used_memory, held_memory, top = run.memory(ORT.case_id).figure.series
+    assert [(mark.x, mark.y) for mark in used_memory.marks] == [(2, 5_000)], (
+        "the second of two reports it"
+    )
+    assert [mark.y for mark in held_memory.marks] == [8_000]
+    assert top.marks[0].y == 5_000 and "<b>" in top.marks[0].text
+    assert run.card().figure.marks[0].x == 25.0
+    fastest = run.verdicts()
+    assert fastest.loc[0, "first"] == "ort-cpu"
+    assert bool(fastest.loc[0, "told_apart"])
+    assert fastest.loc[0, "verdict"] == "faster"
+    assert str(fastest.loc[0, "second"]) in str(fastest.loc[0, "sentence"])
+
+
+def test_what_a_run_has_not_is_said_and_not_on_its_page(path: Path) -> None:
+    run = open_run(path)
+    for draw, why in (
+        (run.largest_batch, "no such search"),
+        (run.replicas, "no case was measured alone and with several"),
+        (lambda: run.operators(OV.case_id), "its operators were not timed"),
+    ):
+        with pytest.raises(Exception, match=why):
+            draw()
+
+
+def test_a_search_says_how_far_it_came_and_what_stopped_it(tmp_path: Path) -> None:
+    manifest = manifest_of((Case("net", "ort-cpu", axes={"batch": 1}),))
+    manifest = replace(manifest, plan={**manifest.plan, "largest_batch": True})
+    statuses: dict[int, Status] = {1: "ok", 2: "ok", 4: "out_of_memory"}
+    cases = [Case("net", "ort-cpu", axes={"batch": batch}) for batch in statuses]
+    with RunFolder.create(tmp_path / "run", replace(manifest, cases=tuple(cases))) as folder:
+        for case, status in zip(cases, statuses.values(), strict=True):
+            record(folder, case, 0, [10.0] * 9 if status == "ok" else [], status)
+    (series,) = open_run(tmp_path / "run").largest_batch().figure.series
+    assert (series.marks[0].x, series.marks[0].label) == (2, "2, out of memory at 4")
+    assert len(series.cases) == 3
+
+
+def test_a_check_is_a_table_of_words(tmp_path: Path) -> None:
+    manifest = manifest_of((ORT, OV, CARD), rounds=1)
+    manifest = replace(manifest, plan={**manifest.plan, "check": True})
+    with RunFolder.create(tmp_path / "run", manifest) as folder:
+        record(folder, ORT, 0, status="compiles")
+        record(folder, OV, 0, status="unsupported", reason="no <b>")
+        record(folder, CARD, 0, status="unavailable", reason="not here")
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    table = text[text.index("<table>") :].partition("</table>")[0]
+    assert re.search(r'<td class="ok"[^>]*>compiles</td><td class="warning"[^>]*>unsup', table)
+    assert "fpga:v80" not in table, "what is not on the machine is only a reason"
+    assert "Does net compile on" in text
+
+
+COUNT = """
+addEventListener("load", () => setTimeout(() => {
+  const answer = document.createElement("pre");
+  answer.id = "answer";
+  answer.textContent = JSON.stringify([...document.querySelectorAll("figure")].map((figure) =>
+    [figure.querySelector("figcaption").textContent.trim(),
+     figure.querySelectorAll(".wide g[data-cases] > *").length]));
+  document.body.append(answer);
+}, 1500));
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
+def test_in_a_browser_each_has_marks(path: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert main(["report", str(path), "-o", str(page)]) == 0
+    marks = dict(answer_in(page, COUNT))
+    for heading in ("Top-1", "Weight memory", "Throughput by", "Operators of", "Roofline of"):
+        (count_drawn,) = [count for caption, count in marks.items() if caption.startswith(heading)]
+        assert count_drawn, heading
+
+
+ONE, OTHER = (Case("mlp", runtime, axes={"batch": 1}) for runtime in ("ort-cpu", "openvino-cpu"))
+TWO = replace(ONE, options={"sessions": 2})
+ASKED = Plan(
+    sweeps=(
+        Sweep(
+            models=("mlp",),
+            runtimes=("ort-cpu", "openvino-cpu"),
+            options={"ort-cpu.sessions": (1, 2)},
+        ),
+    ),
+    baseline="ort-cpu",
+)
+
+
+APART = {"name", "sweeps"}
+"""What may be written otherwise; of the grids the cases are compared."""
+
+
+def words_of(run: Path) -> str:
+    """The page without the figures, a tag a line."""
+    out = run.with_suffix(".html")
+    assert main(["report", str(run), "-o", str(out)]) == 0
+    text = out.read_text("utf-8")
+    text = re.sub(r"<script.*?</script>", "", text[text.index("<main>") :], flags=re.DOTALL)
+    return html.unescape(re.sub(r"(<[^>]*>)+", "\n", text))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("besides") / "run"
+    manifest = manifest_of((ONE, TWO, OTHER), rounds=3)
+    with RunFolder.create(path, replace(manifest, plan=ASKED.model_dump(mode="json"))) as folder:
+        folder.record(ModelExported("mlp", "fp32", MODEL))
+        for number in range(3):
+            record(folder, ONE, number, [10.0 + 0.01 * number] * 400)
+            record(folder, TWO, number, [20.0 + 0.01 * number] * 400, concurrency=2)
+            record(folder, OTHER, number, [30.0 + 0.01 * number] * 400)
+    return path
+
+
+def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) -> None:
+    text = words_of(several)
+    assert "\nagainst ort-cpu, round by round\n" in text
+    assert re.search(r"openvino-cpu\np50\n.*\n.*\n.*\nslower\n", text)
+    assert "\nscaling\n" in text
+    assert "50%" in text, "two that take twice as long each serve as much as one"
+
+
+def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
+    by_folder, by_flags = (
+        line
+        for line in words_of(several).splitlines()
+        if line.startswith(f"{install_layout.PROGRAM} run ")
+    )
+    assert shlex.split(by_folder) == [*install_layout.PROGRAM.split(), "run", str(several)], (
+        "from any folder"
+    )
+    words = shlex.split(by_flags)
+    parsed_plan = plan_from_options(parse(words[words.index("run") + 1 :]))
+    requested_plan = read_manifest(several).requested_plan
+    assert [case.case_id for case in expand(parsed_plan)] == [
+        case.case_id for case in expand(requested_plan)
+    ]
+    assert parsed_plan.model_dump(exclude=APART) == requested_plan.model_dump(exclude=APART)
+
+
+def test_a_search_for_a_rate_tells_its_steps_and_its_end(tmp_path: Path) -> None:
+    with searched.new_search(tmp_path / "run", "p99=5ms") as folder:
+        searched.play(folder, searched.Script())
+    text = words_of(tmp_path / "run")
+    assert text.index("\nAnswer\n") < text.index("\nrates at") < text.index("\nEvidence\n")
+    assert "\nrates at p99 <= 5.00 ms\n" in text
+    assert "unloaded" in text
+    assert re.search(r"\nfake holds .*/s", text), "the sentence"
+    assert main(["export", str(tmp_path / "run"), "-f", "markdown"]) == 0
+    assert re.search(r"\n- fake holds .*/s", (tmp_path / "run" / "results.md").read_text())
+
+
+def test_a_search_over_options_shows_its_ladder_and_no_winner_by_luck(tmp_path: Path) -> None:
+    with tuned_runs.new_tune(tmp_path / "run", "mean") as folder:
+        tuned_runs.play(folder)
+    words = words_of(tmp_path / "run")
+    assert words.index("\nAnswer\n") < words.index("latency_us=100.0") < words.index("\nEvidence\n")
+    assert "the winner against itself" in words
+    assert main(["export", str(tmp_path / "run"), "-f", "markdown"]) == 0
+    for text in (words, (tmp_path / "run" / "results.md").read_text()):
+        assert "the winner against itself" in text
+        assert FASTEST not in text, "its cases were chosen by what they took"
+
+
+@pytest.mark.parametrize("there", ["manifest.json", "results.csv", "."])
+def test_a_slip_of_the_output_costs_no_file_of_a_run(
+    several: Path, there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = several / there
+    if there == "results.csv":
+        path.write_text("schema_version\n")
+    content = path.read_bytes() if path.is_file() else b""
+    assert main(["report", str(several), "-o", str(path)]) == 2
+    assert str(path) in capsys.readouterr().err
+    assert not content or path.read_bytes() == content
+
+
+PRINT = """
+addEventListener("load", () => setTimeout(() => {
+  const folded = () => document.querySelectorAll("details:not([open])").length;
+  const told = [];
+  for (const name of ["beforeprint", "afterprint"]) {
+    dispatchEvent(new Event(name));
+    told.push(folded() > 0);
+  }
+  const answer = document.createElement("pre");
+  answer.id = "answer";
+  answer.textContent = JSON.stringify({
+    told, reached: [...document.querySelectorAll(".scroll, pre")].every((one) =>
+      one.id === "answer" || one.tabIndex === 0) });
+  document.body.append(answer);
+}, 500));
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
+def test_a_page_is_printed_with_all_that_is_folded(several: Path) -> None:
+    out = several.with_name("print") / "r.html"
+    assert main(["report", str(several), "-o", str(out)]) == 0
+    answer = answer_in(out, PRINT, dark=True)
+    assert answer == {"told": [False, True], "reached": True}

@@ -1,0 +1,259 @@
+"""Hosts reached by ssh, or by what stands in for it: how they are called, and what can be wrong.
+
+The stand-in runs the last word of its command line in a shell of this machine, as sshd does there.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.__main__ import main
+from app.sweep.remote.carriers import COMMAND_VARIABLE, PipeCarrier, ask_hosts, open_carrier
+from app.sweep.remote.link import HostError
+from exporters import install_layout
+from tests.app.cli.headless.batch import launch, rows, run
+from tests.app.sweep.remote.processes import is_gone, scripted, wait_until
+from tests.app.sweep.sweeps import write_add_graph
+
+HERE = shlex.join(install_layout.starter_command("app"))
+"""How Graphlap is called where it is not installed."""
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Graphlap as one word, for an address."""
+    path = tmp_path / "graphlap"
+    path.write_text(f'#!/bin/sh\nexec {HERE} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In place of ssh; what it was called with is in the file beside it."""
+    path = tmp_path / "ssh"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'echo "$@" >> {tmp_path}/called\n'
+        "echo welcome to the board\n"
+        'for last; do :; done\nexec sh -c "$last"\n'
+    )
+    path.chmod(0o755)
+    monkeypatch.setenv(COMMAND_VARIABLE, str(path))
+    return path
+
+
+def test_a_run_by_ssh_from_the_command_line_to_its_rows(
+    tmp_path: Path, stand_in: Path, program: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """What a login shell prints before does not matter."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    graph = write_add_graph(tmp_path / "add.onnx")
+    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--preset", "glance"]
+    cluster = ["--cluster", f"ssh:pi@board={program}", "--rounds", "1"]
+    code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
+    assert code == 0, errors
+    (row,) = rows(tmp_path / "run")
+    assert (row["status"], row["host"], row["attempts"]) == ("ok", "board", "1")
+    ssh_call = (tmp_path / "called").read_text()
+    assert ssh_call.startswith("-T -o BatchMode=yes -o ConnectTimeout=10 pi@board ")
+    assert ssh_call.endswith(f"{program} worker --stdio\n")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("ssh:", "names no host"),
+        ("ssh:-oProxyCommand=sh", "names no host"),
+        ("ssh:a,,b", "names no host"),
+        ("ssh:a,b,a", "names a twice"),
+        ("local:0", "no number of workers"),
+        ("local:many", "no number of workers"),
+        ("board1", "no address of a cluster"),
+    ],
+)
+def test_an_address_that_means_nothing_is_refused(address: str, said: str) -> None:
+    with pytest.raises(HostError, match=said):
+        open_carrier(address)
+
+
+def test_rows_call_hosts_as_the_address_does(stand_in: Path) -> None:
+    assert open_carrier("ssh:pi@one,two").names == ("one", "two")
+    assert open_carrier("ssh:a@one,b@one").names == ("a@one", "b@one"), "two users of one host"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.exit('ssh: connect to host board port 22: No route to host')", "No route to host"),
+        ("sys.exit('sh: 1: graphlap: not found')", "graphlap: not found"),
+        (
+            "print(json.dumps({'graphlap': '9.9'}), flush=True)\ntime.sleep(60)",
+            "has Graphlap 9.9 and this machine has ",
+        ),
+    ],
+)
+def test_a_host_that_can_not_be_used_is_one_sentence(tmp_path: Path, body: str, said: str) -> None:
+    carrier = PipeCarrier({"board": scripted(tmp_path / "bad.py", body)})
+    with pytest.raises(HostError, match=f"board.*{said}"):
+        ask_hosts(carrier)
+
+
+def test_all_hosts_that_can_not_be_reached_are_named_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, f"{sys.executable} -c raise(SystemExit('no(route)')) --")
+    out = tmp_path / "run"
+    code, _, errors = run(
+        *("--headless", "--models", "mlp", "--cluster", "ssh:one,two", "--out", str(out))
+    )
+    assert code == 2
+    assert "one: its process ended with exit code 1" in errors
+    assert "two: its process ended with exit code 1" in errors
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--per-host"], "--per-host needs --cluster"),
+        (["--cluster", "local:1", "--slo", "p99=5ms"], "--cluster cannot be used with --slo"),
+        (
+            ["--cluster", "local:1", "--cold-start", "3"],
+            "--cluster cannot be used with --cold-start",
+        ),
+        (["--cluster", "local:1", "--insecure-cluster"], "has no certificates to do without"),
+        (["--cluster", "local:1", "--cores", "4000"], "--cores names 4000"),
+    ],
+)
+def test_what_a_cluster_can_not_be_asked_is_refused_before_anything_is_written(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    out = tmp_path / "run"
+    code, _, errors = run("--headless", "--models", "mlp", *words, "--out", str(out))
+    assert code == 2
+    assert said in errors
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("tls://board:8786", "--stdio"),
+        ("--stdio", "--cores", "x"),
+        ("--stdio", "--name", "board"),
+        ("--stdio", "--tls-cert", "cert.pem"),
+        ("--stdio", "--insecure-cluster"),
+        ("--stdio", "--rounds", "3"),
+        ("tls://a:8786", "tls://b:8786"),
+    ],
+)
+def test_a_worker_refuses_what_it_can_not_serve(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["worker", *words]) == 2
+    out, errors = capsys.readouterr()
+    assert not out
+    assert len(errors.splitlines()) == 1
+
+
+@contextmanager
+def loopback(tmp_path: Path) -> Iterator[None]:
+    """A real sshd that a fresh key opens, on a port of its own."""
+    keygen, sshd = shutil.which("ssh-keygen"), shutil.which("sshd", path="/usr/sbin:/usr/bin")
+    assert keygen
+    assert sshd
+    Path("/run/sshd").mkdir(exist_ok=True)
+    for name in ("host", "user"):
+        subprocess.run([keygen, "-q", "-N", "", "-f", tmp_path / name], check=True)
+    shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {
+        "Port": port,
+        "ListenAddress": "127.0.0.1",
+        "HostKey": tmp_path / "host",
+        "AuthorizedKeysFile": tmp_path / "authorized",
+        "StrictModes": "no",
+        "PidFile": "none",
+        "UsePAM": "no",
+    }
+    (tmp_path / "sshd_config").write_text("".join(f"{n} {v}\n" for n, v in options.items()))
+    server = subprocess.Popen([sshd, "-D", "-f", str(tmp_path / "sshd_config")])
+    client = f"ssh -F none -p {port} -i {tmp_path}/user -o StrictHostKeyChecking=no"
+    os.environ[COMMAND_VARIABLE] = f"{client} -o UserKnownHostsFile=/dev/null"
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        del os.environ[COMMAND_VARIABLE]
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.skipif(
+    shutil.which("sshd", path="/usr/sbin:/usr/bin") is None, reason="sshd is not installed"
+)
+def test_a_run_on_two_hosts_over_a_real_ssh(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """Two names of this machine, which take turns on it."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    program.write_text(program.read_text().replace("exec ", f"GRAPHLAP_CACHE={cache} exec "))
+    graph, user = write_add_graph(tmp_path / "add.onnx"), getpass.getuser()
+    cluster = ",".join(f"{user}@{name}={program}" for name in ("127.0.0.1", "localhost"))
+    words = ["run", str(graph), "--runtimes", "fake", "--preset", "glance", "--rounds", "1"]
+    with loopback(tmp_path):
+        code, _, errors = run(
+            *(*words, "--per-host", "--cluster", f"ssh:{cluster}", "--out", str(tmp_path / "run"))
+        )
+    assert code == 0, errors
+    measured = {(row["status"], row["host"]) for row in rows(tmp_path / "run")}
+    assert measured == {("ok", "127.0.0.1"), ("ok", "localhost")}
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(
+    shutil.which("sshd", path="/usr/sbin:/usr/bin") is None, reason="sshd is not installed"
+)
+def test_a_hosts_processes_end_within_10_s_of_the_ssh_that_led_to_them(
+    tmp_path: Path, program: Path, cache: Path
+) -> None:
+    program.write_text(program.read_text().replace("exec ", f"GRAPHLAP_CACHE={cache} exec "))
+    graph, user = write_add_graph(tmp_path / "add.onnx"), getpass.getuser()
+    words = [str(graph), "--runtimes", "fake", "--preset", "glance", "--rounds", "30"]
+    cluster = f"ssh:{user}@127.0.0.1={program}"
+    with loopback(tmp_path):
+        process = launch("run", *words, "--cluster", cluster, "--out", str(tmp_path / "run"))
+        wait_until(lambda: bool(list((tmp_path / "run").glob("hosts/*/*/samples/*.bin"))))
+        there = [
+            other
+            for other in psutil.process_iter(["cmdline"])
+            if str(cache) in " ".join(other.info["cmdline"] or ()) and other.pid != process.pid
+        ]
+        assert any("resume" in (other.info["cmdline"] or ()) for other in there)
+        process.kill()
+        for client in psutil.process_iter(["name", "cmdline"]):
+            if client.info["name"] == "ssh" and str(program) in " ".join(client.info["cmdline"]):
+                client.kill()
+        start_s = time.monotonic()
+        wait_until(lambda: all(map(is_gone, there)))
+        assert time.monotonic() - start_s < 10.0
+        process.communicate()
