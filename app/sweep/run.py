@@ -233,12 +233,11 @@ class SweepRun:
         self.warnings = tuple(
             chain.from_iterable(map(clock_warning, cluster.hosts if cluster else ()))
         )
-        self._rounds, self._follow_ups, source = build_scheduler(
-            folder, self.run, self._rows, cluster, start_s, exports
-        )
+        scheduler = build_scheduler(folder, self.run, self._rows, cluster, start_s, exports)
+        self._rounds, self._follow_ups = scheduler.rounds, scheduler.follow_ups
         self.is_open = plan.has_open_end
         """Whether what is measured decides how many rounds there will be."""
-        self._engine = Engine(source, self._place)
+        self._engine = Engine(scheduler, self._place)
         self._seconds: dict[str, Mean] = {}
         self._refresher = Refresher(folder, row_names(plan), columns)
         self._live_file = LiveFile(folder)

@@ -21,7 +21,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
-from app.sweep.work.base import Source, Work
+from app.sweep.work.base import Work
 from app.sweep.work.follow_ups import FollowUpWork
 from runtimes.options import SESSIONS
 
@@ -71,13 +71,13 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
 
 
 class AccuracyFollowUp(FollowUp):
-    """`source` until it is exhausted, then the accuracy of each subject that has none; after the
+    """The accuracy of each subject that has none; after the
     rounds more cases may be known."""
 
     kind = AccuracyWork.kind
 
-    def __init__(self, source: Source, state: RunState) -> None:
-        super().__init__(source, state)
+    def __init__(self, state: RunState) -> None:
+        super().__init__(state)
         self._labelled_data = state.plan.accuracy
         self._late_cases: Callable[[], Iterable[Case]] = state.rounds.late_cases
         self._waiting: deque[tuple[Case, str]] = deque()
@@ -90,15 +90,15 @@ class AccuracyFollowUp(FollowUp):
     def remaining(self) -> int:
         return len(self._subjects)
 
-    def _next_job(self) -> Work | None:
+    def next(self) -> Work | None:
         cases, self._late_cases = self._late_cases(), tuple
         self._await(cases)
         while self._waiting:
             case, data = self._waiting[0]
-            if case.case_id not in self._ran:
+            if case.case_id not in self.ran:
                 self._drop_first()
                 continue
-            reply = self._models.get((case.model, case.precision))
+            reply = self.exports.models.get((case.model, case.precision))
             if reply is None:
                 # A resumed run whose rounds are all there has exported nothing yet.
                 return self._export(case, [case.axes])
@@ -109,7 +109,7 @@ class AccuracyFollowUp(FollowUp):
             if subject.case_id not in self._finished_ids:
                 self._finished_ids.add(subject.case_id)
                 job = AccuracyJob(subject, reply.model, data, str(installed_runtimes.folder()))
-                return AccuracyWork(job, case.case_id, self._time_limit_s, self._memory_limit_bytes)
+                return AccuracyWork(job, case.case_id, self.time_limit_s, self.memory_limit_bytes)
         return None
 
     def _await(self, cases: Iterable[Case]) -> None:
@@ -137,6 +137,6 @@ def _subject_key(case: Case) -> tuple[object, ...]:
     return case.model, case.precision, case.runtime, sizes, options
 
 
-def accuracy_follow_up(source: Source, state: RunState) -> AccuracyFollowUp | None:
+def accuracy_follow_up(state: RunState) -> AccuracyFollowUp | None:
     """The subjects that have no accuracy; None on other machines."""
-    return None if isinstance(state.rounds, SharedSweep) else AccuracyFollowUp(source, state)
+    return None if isinstance(state.rounds, SharedSweep) else AccuracyFollowUp(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from app.cases.case import Case
@@ -25,7 +25,7 @@ from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.round_jobs import cores_for, exclusive_needs, near_device, spare_cores
-from app.sweep.work.base import Needs, Source, Work
+from app.sweep.work.base import Needs, Work
 from app.sweep.work.follow_ups import FollowUpWork
 from app.sweep.work.local_executor import ThisMachine
 from exporters.types import ExportedModel
@@ -77,7 +77,7 @@ class ColdStartWork(FollowUpWork[ColdStart]):
 
 
 class ColdStartFollowUp(FollowUp):
-    """`source` until it is exhausted, then as many processes of each subject as the plan wants.
+    """As many processes of each subject as the plan wants.
 
     Number by number, in a seeded order each, so that drift of the machine does not follow the
     subject. The first of each in a run is a scout, which is not counted: it brings the files in,
@@ -87,8 +87,8 @@ class ColdStartFollowUp(FollowUp):
 
     kind = ColdStartWork.kind
 
-    def __init__(self, source: Source, state: RunState) -> None:
-        super().__init__(source, state)
+    def __init__(self, state: RunState) -> None:
+        super().__init__(state)
         plan, count = state.plan, state.plan.cold_start or 0
         self._cores, self._page_cache = plan.chosen_cores, plan.page_cache
         self._files: dict[str, tuple[str, ...]] = {}
@@ -121,19 +121,17 @@ class ColdStartFollowUp(FollowUp):
     def remaining(self) -> int:
         return len(self._waiting)
 
-    def next(self, finished_work: Sequence[Work]) -> Work | None:
-        for work in finished_work:
-            if isinstance(work, ColdStartWork) and work.result is not None:
-                if work.result.reason:
-                    self._failed.add(work.result.subject)
-                elif work.job.process == SCOUT:
-                    self._files[work.result.subject] = work.result.files
-        return super().next(finished_work)
+    def take(self, work: Work) -> None:
+        if isinstance(work, ColdStartWork) and work.result is not None:
+            if work.result.reason:
+                self._failed.add(work.result.subject)
+            elif work.job.process == SCOUT:
+                self._files[work.result.subject] = work.result.files
 
-    def _next_job(self) -> Work | None:
+    def next(self) -> Work | None:
         while self._waiting:
             subject, number = self._waiting[0]
-            ran = [case for case in self._members[subject] if case.case_id in self._ran]
+            ran = [case for case in self._members[subject] if case.case_id in self.ran]
             if not ran or subject in self._failed:
                 self._waiting.popleft()
                 continue
@@ -164,9 +162,9 @@ class ColdStartFollowUp(FollowUp):
             cache_dir=str(installed_runtimes.folder()),
         )
         needs = Needs(exclusive_needs(engine, spec.device))
-        return ColdStartWork(job, self._time_limit_s, needs, self._memory_limit_bytes)
+        return ColdStartWork(job, self.time_limit_s, needs, self.memory_limit_bytes)
 
 
-def cold_start_follow_up(source: Source, state: RunState) -> ColdStartFollowUp | None:
+def cold_start_follow_up(state: RunState) -> ColdStartFollowUp | None:
     """The processes that are missing; None where the plan wants none."""
-    return None if state.plan.cold_start is None else ColdStartFollowUp(source, state)
+    return None if state.plan.cold_start is None else ColdStartFollowUp(state)

@@ -51,7 +51,7 @@ class LargestBatch(SearchScheduler[Search]):
             elif case.case_id not in self._tries:
                 self._settled_rounds.append(settled_round(schedule, case, 0, *refusal))
         open_searches = [search for search in self._searches if self._next_of(search) is not None]
-        self._queue_exports((s.base, [s.case_at(REFERENCE_BATCH).axes]) for s in open_searches)
+        self.exports.add((s.base, [s.case_at(REFERENCE_BATCH).axes]) for s in open_searches)
 
     def planned_rounds(self, case: Case) -> int:
         """Each try is one round."""
@@ -63,17 +63,15 @@ class LargestBatch(SearchScheduler[Search]):
     def _skip_search(self) -> None:
         self._searches.popleft()
 
-    def _next(self) -> Work | None:
-        """Exports until the first open search has its model, then its tries: a run that is stopped
+    def _exports_first(self) -> bool:
+        """Until the first open search has its model; then come its tries: a run that is stopped
         early has answers for its first models."""
         while self._searches and self._next_of(self._searches[0]) is None:
             self._searches.popleft()
-        if self._settled_rounds or not self._searches:
-            return super()._next()
+        if not self._searches:
+            return True
         base = self._searches[0].base
-        if self._exports and (base.model, base.precision) not in self._models:
-            return self._exports.popleft()
-        return None if self._in_flight else self._step()
+        return (base.model, base.precision) not in self.exports.models
 
     def _step(self) -> Work | None:
         if not self._searches:
@@ -89,7 +87,7 @@ class LargestBatch(SearchScheduler[Search]):
 
     def _try(self, case: Case, axis: str) -> Work:
         """One round, its outputs checked against the stored reference, repeated."""
-        reply = self._models[case.model, case.precision]
+        reply = self.exports.models[case.model, case.precision]
         is_search_case = case.case_id not in self._planned_ids
         if reply.model is None:
             return round_work(self.schedule, case, 0, reply, is_search_case)

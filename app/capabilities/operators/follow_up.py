@@ -18,7 +18,7 @@ from app.run_folder.live_status import Live
 from app.run_folder.operators import write_operators
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
-from app.sweep.work.base import Source, Work
+from app.sweep.work.base import Work
 from app.sweep.work.follow_ups import FollowUpWork
 
 
@@ -52,12 +52,12 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
 
 
 class OperatorFollowUp(FollowUp):
-    """`source` until it is exhausted, then the operator times of each case that has none."""
+    """The operator times of each case that has none."""
 
     kind = OperatorWork.kind
 
-    def __init__(self, source: Source, state: RunState) -> None:
-        super().__init__(source, state)
+    def __init__(self, state: RunState) -> None:
+        super().__init__(state)
         recorded = state.recorded.operators
         finished_ids = [case_id for case_id, entry in recorded.items() if not entry.transient]
         self._waiting = deque(c for c in state.models if c.case_id not in finished_ids)
@@ -66,10 +66,10 @@ class OperatorFollowUp(FollowUp):
     def remaining(self) -> int:
         return len(self._waiting)
 
-    def _next_job(self) -> Work | None:
+    def next(self) -> Work | None:
         while self._waiting:
             case = self._waiting[0]
-            if case.case_id not in self._ran:
+            if case.case_id not in self.ran:
                 self._waiting.popleft()
                 continue
             outcome = self._model_or_export(case, self._waiting)
@@ -78,12 +78,12 @@ class OperatorFollowUp(FollowUp):
             self._waiting.popleft()
             if outcome is not None:
                 job = OperatorJob(case, outcome, str(installed_runtimes.folder()))
-                return OperatorWork(job, case, self._time_limit_s, self._memory_limit_bytes)
+                return OperatorWork(job, case, self.time_limit_s, self.memory_limit_bytes)
         return None
 
 
-def operator_follow_up(source: Source, state: RunState) -> FollowUp | None:
+def operator_follow_up(state: RunState) -> FollowUp | None:
     """The cases that have no operator times; None where the plan wants none."""
     if not state.plan.profile_ops or isinstance(state.rounds, SharedSweep):
         return None  # hosts ask for those of their shares
-    return OperatorFollowUp(source, state)
+    return OperatorFollowUp(state)

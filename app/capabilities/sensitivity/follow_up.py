@@ -19,7 +19,7 @@ from app.machine.installed_runtimes import runtime
 from app.run_folder.run import Run
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
-from app.sweep.work.base import Source, Work
+from app.sweep.work.base import Work
 from app.sweep.work.follow_ups import FollowUpWork
 from exporters.inputs import seeded_inputs
 from exporters.types import PACKAGED, ExportedModel, TensorSpec
@@ -53,7 +53,7 @@ class SensitivityWork(FollowUpWork[Sensitivity]):
 
 
 class SensitivityFollowUp(FollowUp):
-    """`source` until it is exhausted, then a process for each model of which something was assumed.
+    """A process for each model of which something was assumed.
 
     It takes what time is left: a budget keeps none for it.
     """
@@ -61,8 +61,8 @@ class SensitivityFollowUp(FollowUp):
     kind = SensitivityWork.kind
     remaining = 0
 
-    def __init__(self, source: Source, state: RunState) -> None:
-        super().__init__(source, state)
+    def __init__(self, state: RunState) -> None:
+        super().__init__(state)
         self._run, self._budget = state.recorded, state.rounds.schedule.budget
         lines = state.recorded.time_spent
         self._before_s = sum(sum(p.values()) for line in lines for p in line.seconds.values())
@@ -74,12 +74,11 @@ class SensitivityFollowUp(FollowUp):
         models = dict.fromkeys(c.model for c in self._cases)
         self._waiting = deque(m for m in models if m not in told or told[m].transient)
 
-    def next(self, finished_work: Sequence[Work]) -> Work | None:
-        if any(isinstance(work, SensitivityWork) for work in finished_work):
+    def take(self, work: Work) -> None:
+        if isinstance(work, SensitivityWork):
             self._used_s += time.monotonic() - self._begun_s
-        return super().next(finished_work)
 
-    def _next_job(self) -> Work | None:
+    def next(self) -> Work | None:
         while self._waiting:
             spent_s = self._before_s + self._budget.spent_s
             left_s = min(allowance_s(spent_s, self._used_s), self._budget.left_s)
@@ -87,7 +86,7 @@ class SensitivityFollowUp(FollowUp):
                 self._waiting.clear()
                 break
             candidates = [c for c in self._cases if c.model == self._waiting[0]]
-            case = fastest_case(self._run, [c for c in candidates if c.case_id in self._ran])
+            case = fastest_case(self._run, [c for c in candidates if c.case_id in self.ran])
             names = assumed_names(self._run, case) if case is not None else ()
             if case is None or not names:
                 self._waiting.popleft()
@@ -100,16 +99,16 @@ class SensitivityFollowUp(FollowUp):
                 self._begun_s = time.monotonic()
                 cache_dir = str(installed_runtimes.folder())
                 job = SensitivityJob(case, outcome, names, left_s, cache_dir)
-                return SensitivityWork(job, case, self._time_limit_s, self._memory_limit_bytes)
+                return SensitivityWork(job, case, self.time_limit_s, self.memory_limit_bytes)
         return None
 
 
-def sensitivity_follow_up(source: Source, state: RunState) -> FollowUp | None:
+def sensitivity_follow_up(state: RunState) -> FollowUp | None:
     """The models whose assumptions have no effect yet; None for a search and on other machines."""
     is_share = isinstance(state.rounds, SharedSweep) or state.rounds.schedule.exported
     if not state.plan.sensitivity or state.plan.is_search or is_share:
         return None
-    return SensitivityFollowUp(source, state)
+    return SensitivityFollowUp(state)
 
 
 def allowance_s(spent_s: float, used_s: float) -> float:

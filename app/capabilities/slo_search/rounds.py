@@ -51,7 +51,7 @@ class HighestRate(SearchScheduler[RateSearch]):
         self._settled_rounds.extend(refusals.values())
         subjects = [search.subject for search in self._searches]
         neighbours = filter(None, map(neighbour_case, subjects))
-        self._queue_exports((case, batch_points(case)) for case in (*subjects, *neighbours))
+        self.exports.add((case, batch_points(case)) for case in (*subjects, *neighbours))
 
     def planned_rounds(self, case: Case) -> int:
         """As many rounds as it had, and those that a closed loop is judged after."""
@@ -88,8 +88,10 @@ class HighestRate(SearchScheduler[RateSearch]):
             limits = replace(limits, min_samples=requests, max_s=longest_s)
             schedule = replace(schedule, limits=limits)
         case, neighbour = point.case, neighbour_case(point.case)
-        reply = self._models[case.model, case.precision]
-        neighbour_reply = self._models[neighbour.model, case.precision] if neighbour else None
+        reply = self.exports.models[case.model, case.precision]
+        neighbour_reply = (
+            self.exports.models[neighbour.model, case.precision] if neighbour else None
+        )
         is_search_case = case.case_id not in self._planned_ids
         if is_search_case and case not in self._run.tried:
             self._run = replace(self._run, tried=(*self._run.tried, case))

@@ -48,12 +48,12 @@ class Tuner(SearchScheduler[Tuning]):
         for search in self._tunings:
             if search.of(self._run).following is not None:
                 self._searches.append(search)
-        self._queue_exports(
+        self.exports.add(
             (case, [case.axes]) for search in self._searches for case in _exported_cases(search)
         )
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
-        if finished_work and self._handed_out_s and not self._exports:
+        if finished_work and self._handed_out_s and not self.exports.remaining:
             self._seconds.append(time.monotonic() - self._handed_out_s)
         self._handed_out_s = 0.0
         return super().next(finished_work)
@@ -102,7 +102,7 @@ class Tuner(SearchScheduler[Tuning]):
         refusal = early_refusal(self.schedule, case)
         if refusal is not None:
             return settled_round(self.schedule, case, number, *refusal, is_search_case)
-        reply = self._models[case.model, case.precision]
+        reply = self.exports.models[case.model, case.precision]
         self._handed_out_s = time.monotonic()
         schedule = replace(self.schedule, limits=self._limits)
         return round_work(schedule, case, number, reply, is_search_case)

@@ -13,21 +13,17 @@ from app.cases.jobs import CheckJob
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.machine import installed_runtimes
+from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_jobs import (
-    ModelKey,
     Schedule,
     as_status,
     early_refusal,
-    export_work,
-    models_of,
     settled_round,
     unfit,
 )
 from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MAXIMUM_CHECKS, CheckWork, SettledCheck
-from app.sweep.work.export import ExportWork
-from exporters.messages import ExportReply
 from runtimes.registry import parse_spec
 
 CHECK_S = 1.0
@@ -45,8 +41,7 @@ class Checks(RoundScheduler):
         self.schedule = schedule
         self._time_limit_s = time_limit_s
         self._remaining = {c.case_id: c for c in schedule.cases if c.case_id not in finished_ids}
-        self._models: dict[ModelKey, ExportReply] = {}
-        self._exporting = 0
+        self.exports = Exports(schedule, checked=False)
         self._settled_checks: deque[SettledCheck] = deque()
         open_cases = []
         for case in self._remaining.values():
@@ -59,30 +54,23 @@ class Checks(RoundScheduler):
                 )
         runtimes = list(dict.fromkeys(case.runtime for case in open_cases))
         self._waiting = deque(sorted(open_cases, key=lambda case: runtimes.index(case.runtime)))
-        self._exports = deque(self._exports_of(open_cases))
+        self.exports.add((case, [case.axes]) for case in open_cases)
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
         for work in finished_work:
-            if isinstance(work, ExportWork) and work.reply is not None:
-                self._exporting -= 1
-                self._models[work.request.model, work.request.precision] = work.reply
-            elif isinstance(work, CheckWork | SettledCheck) and work.result is not None:
+            self.exports.take(work)
+            if isinstance(work, CheckWork | SettledCheck) and work.result is not None:
                 self.take(work.result)
         if self._settled_checks:
             return self._settled_checks.popleft()
-        if self._exports:
-            self._exporting += 1
-            return self._exports.popleft()
-        return (
-            self._check(self._waiting.popleft()) if self._waiting and not self._exporting else None
-        )
+        if (export := self.exports.next(always=True)) is not None:
+            return export
+        if self.exports.in_flight or not self._waiting:
+            return None
+        return self._check(self._waiting.popleft())
 
     def planned_rounds(self, case: Case) -> int:
         return 1
-
-    @property
-    def exports_left(self) -> int:
-        return len(self._exports)
 
     def all_rounds_left(self) -> int:
         return len(self._remaining)
@@ -102,7 +90,7 @@ class Checks(RoundScheduler):
         self._remaining.pop(result.case_id, None)
 
     def _check(self, case: Case) -> Work:
-        reply = self._models[case.model, case.precision]
+        reply = self.exports.models[case.model, case.precision]
         if reply.model is None:
             return self._settle(case, as_status(reply.status), reply.reason)
         engine = installed_runtimes.runtime(parse_spec(case.runtime).name).engine
@@ -113,12 +101,3 @@ class Checks(RoundScheduler):
 
     def _settle(self, case: Case, status: Status, reason: str) -> SettledCheck:
         return SettledCheck(case, settled_round(self.schedule, case, 0, status, reason).result)
-
-    def _exports_of(self, cases: Sequence[Case]) -> list[ExportWork]:
-        """Each model once, with all its points; nothing is expected of outputs."""
-        limit_s, limit_bytes = self.schedule.export_limit_s, self.schedule.memory_limit_bytes
-        models = models_of((case, [case.axes]) for case in cases)
-        return [
-            export_work(case, points, limit_s, limit_bytes, checked=False)
-            for case, points in models
-        ]

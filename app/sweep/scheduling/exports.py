@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -25,9 +25,11 @@ from exporters.model_names import is_null, original_of
 
 @dataclass(slots=True)
 class Exports:
-    """`models` are the replies that have come."""
+    """`models` are the replies that have come, to whoever asked for them. `checked`: outputs are
+    compared with references, as the plan has it if it is None."""
 
     schedule: Schedule
+    checked: bool | None = None
     models: dict[ModelKey, ExportReply] = field(default_factory=dict)
     _waiting: deque[ExportWork] = field(default_factory=deque)
     _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
@@ -41,10 +43,19 @@ class Exports:
         cases = [c for c in cases if (c.model, c.precision) not in self.schedule.exported]
         originals = ((_original(case), batch_points(case)) for case in cases)
         neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
-        for case, points in models_of(chain(originals, neighbours)):
-            self._waiting.append(model_export(self.schedule, case, points))
+        self.add(chain(originals, neighbours))
         for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
             self._twins[original_of(twin.model), twin.precision] = (twin, points)
+
+    def add(self, case_points: Iterable[tuple[Case, Iterable[Mapping[str, int]]]]) -> None:
+        """Each model once, with all these points."""
+        for case, points in models_of(case_points):
+            self._waiting.append(model_export(self.schedule, case, points, self.checked))
+
+    def hand_out(self, work: ExportWork) -> ExportWork:
+        """One that was not queued is in flight too."""
+        self._in_flight += 1
+        return work
 
     def take(self, work: Work) -> None:
         """An export that has ended; any other work is passed over, drafts too."""
@@ -52,15 +63,12 @@ class Exports:
             self._in_flight -= 1
             self._take_reply(work.request, work.reply)
 
-    def next(self) -> ExportWork | None:
-        """The next to begin, if there is one and the budget has room for it."""
-        if self._waiting and not self.schedule.budget.export_fits:
+    def next(self, always: bool = False) -> ExportWork | None:
+        """The next to begin, if there is one and the budget has room for it, or `always`."""
+        if self._waiting and not always and not self.schedule.budget.export_fits:
             self._waiting.clear()
             self._twins.clear()
-        if not self._waiting:
-            return None
-        self._in_flight += 1
-        return self._waiting.popleft()
+        return self.hand_out(self._waiting.popleft()) if self._waiting else None
 
     @property
     def remaining(self) -> int:

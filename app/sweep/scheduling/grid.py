@@ -160,7 +160,7 @@ class FixedSweep(GridScheduler):
             if (refusal := refusals[key]) is not None:
                 self._refused.append(self._settled(case, *refusal))
         open_cases = [c for c in self._open.values() if self.rounds_left(c)]
-        self._exports.queue(open_cases)
+        self.exports.queue(open_cases)
         if schedule.budget.is_bounded:
             self._selection = CaseSelection(
                 contests(open_cases), self._tally, schedule.budget, self.guess_s
@@ -173,7 +173,7 @@ class FixedSweep(GridScheduler):
         for work in finished_work:
             if opening is not None:
                 opening.take(work)
-            self._exports.take(work)
+            self.exports.take(work)
             if isinstance(work, RoundWork) and work.result is None:
                 self._measuring -= 1  # an opening that was dropped
             if isinstance(work, WaitWork):
@@ -191,7 +191,7 @@ class FixedSweep(GridScheduler):
         if self._refused:
             return self._refused.popleft()
         if opening is not None:
-            replies = self._exports.replies_of(opening.case)
+            replies = self.exports.replies_of(opening.case)
             opening.check(replies[0] if replies else None)
             if (first := opening.next()) is not None:
                 self._measuring += isinstance(first, RoundWork)
@@ -199,9 +199,9 @@ class FixedSweep(GridScheduler):
                 return first
             if opening.waits:
                 return None
-        if (export := self._exports.next()) is not None:
+        if (export := self.exports.next()) is not None:
             return export
-        if self._exports.in_flight:
+        if self.exports.in_flight:
             return None
         if self._waiting is not None:
             return None
@@ -240,7 +240,7 @@ class FixedSweep(GridScheduler):
 
     def _work(self, case: Case, number: int) -> RoundWork | SettledRound | None:
         """A round of a case; None where there is to be none any more, or no time."""
-        replies = self._exports.replies_of(case)
+        replies = self.exports.replies_of(case)
         if self._tally.has_ended(case.case_id):
             return None
         if replies is None:

@@ -20,7 +20,6 @@ from app.machine.installed_runtimes import runtime
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.required_rounds import StoppingRule
-from app.sweep.work.base import SettledWork, Source, Work
 from runtimes.registry import parse_spec
 
 
@@ -271,20 +270,6 @@ class Budget:
         before_s = self._case_seconds.get(case_id, 0.0)
         self._case_seconds[case_id] = max(before_s, seconds)
         self._sum_s += self._case_seconds[case_id] - before_s
-
-
-class WithinBudget:
-    """`source` until the budget is over; what is settled without a process is told even then."""
-
-    def __init__(self, source: Source, budget: Budget) -> None:
-        self._source = source
-        self._budget = budget
-
-    def next(self, finished_work: Sequence[Work]) -> Work | None:
-        work = self._source.next(finished_work)
-        while work is not None and not self._budget.left_s and not isinstance(work, SettledWork):
-            work = self._source.next(())
-        return work
 
 
 class RoundPolicy(Protocol):

@@ -350,22 +350,15 @@ def export_request(case: Case, points: Sequence[Mapping[str, int]], checked: boo
     )
 
 
-def export_work(
+def model_export(
+    schedule: Schedule,
     case: Case,
     points: Sequence[Mapping[str, int]],
-    time_limit_s: float,
-    memory_limit_bytes: int = 0,
-    checked: bool = True,
+    checked: bool | None = None,
 ) -> ExportWork:
-    """The export of a case's model, as `export_request` has it."""
-    return ExportWork(export_request(case, points, checked), time_limit_s, memory_limit_bytes)
-
-
-def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
-    """The same within the limits of a sweep, and checked if that is."""
-    work = export_work(
-        case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.plan.checked
-    )
+    """The export of a case's model at `points` within the limits of a sweep, checked if that is."""
+    request = export_request(case, points, schedule.plan.checked if checked is None else checked)
+    work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
     work.budget_ends_s = schedule.budget.ends_s
     return work
 

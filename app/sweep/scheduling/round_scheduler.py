@@ -15,17 +15,12 @@ from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
     ROUND_OVERHEAD_S,
-    ModelKey,
     Schedule,
     limits_under,
-    model_export,
-    models_of,
     settled_round,
 )
 from app.sweep.work.base import Work
-from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.messages import ExportReply
 
 
 class RoundScheduler(ABC):
@@ -36,6 +31,7 @@ class RoundScheduler(ABC):
 
     kind: ClassVar[str] = RoundWork.kind
     schedule: Schedule
+    exports: Exports
     left_out: Sequence[str] = ()
 
     @abstractmethod
@@ -47,9 +43,9 @@ class RoundScheduler(ABC):
         """How many rounds the case is to have, as far as is known now."""
 
     @property
-    @abstractmethod
     def exports_left(self) -> int:
         """How many exports have not been handed out."""
+        return self.exports.remaining
 
     @abstractmethod
     def all_rounds_left(self) -> int:
@@ -98,12 +94,12 @@ class GridScheduler(RoundScheduler):
     schedule: Schedule
     statuses: Mapping[str, Mapping[int, Status]]
     round_policy: RoundPolicy
-    _exports: Exports = field(init=False)
+    exports: Exports = field(init=False)
     _tally: Tally = field(default_factory=Tally)
     _open: dict[str, Case] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._exports = Exports(self.schedule)
+        self.exports = Exports(self.schedule)
         for case in self.schedule.cases:
             statuses = self.statuses.get(case.case_id, {})
             has_ended = not TERMINAL.isdisjoint(statuses.values())
@@ -117,10 +113,6 @@ class GridScheduler(RoundScheduler):
 
     def planned_rounds(self, case: Case) -> int:
         return self._tally.planned_of(case.case_id)
-
-    @property
-    def exports_left(self) -> int:
-        return self._exports.remaining
 
     def all_rounds_left(self) -> int:
         return self._tally.remaining
@@ -166,32 +158,30 @@ class SearchScheduler(RoundScheduler, Generic[S]):
     """A search has one step in flight; `_searches` are those that are not over, as far as known."""
 
     def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
+        self.schedule, self.exports = schedule, Exports(schedule)
         self._planned_ids = {case.case_id for case in schedule.cases}
-        self._models: dict[ModelKey, ExportReply] = {}
-        self._exports: deque[ExportWork] = deque()
         self._settled_rounds: deque[SettledRound] = deque()
         self._searches: deque[S] = deque()
-        self._in_flight = 0
+        self._measuring = 0
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
-        self._in_flight -= len(finished_work)
         for work in finished_work:
-            if isinstance(work, ExportWork) and work.reply is not None:
-                self._models[work.request.model, work.request.precision] = work.reply
-            elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
+            self.exports.take(work)
+            if isinstance(work, RoundWork):
+                self._measuring -= 1
+            if isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if work.result.status == "cancelled":
                     self._skip_search()
-        following = self._next()
-        if following is not None:
-            self._in_flight += 1
-        return following
-
-    @property
-    def exports_left(self) -> int:
-        """How many exports have not been handed out."""
-        return len(self._exports)
+        if self._settled_rounds:
+            return self._settled_rounds.popleft()
+        if self._exports_first() and (export := self.exports.next(always=True)) is not None:
+            return export
+        if self._measuring or self.exports.in_flight:
+            return None
+        step = self._step()
+        self._measuring += isinstance(step, RoundWork)
+        return step
 
     def all_rounds_left(self) -> int:
         """At least so many: how many a search takes is known when it is over."""
@@ -201,6 +191,10 @@ class SearchScheduler(RoundScheduler, Generic[S]):
         """How many rounds there are so far; a search does not know beforehand how many it takes."""
         return recorded_count + self.all_rounds_left()
 
+    def _exports_first(self) -> bool:
+        """Whether the exports that wait come before the next step."""
+        return True
+
     @abstractmethod
     def _skip_search(self) -> None:
         """The last step can't be had in this run, such as for want of an export that the budget
@@ -209,19 +203,6 @@ class SearchScheduler(RoundScheduler, Generic[S]):
     @abstractmethod
     def _step(self) -> Work | None:
         """The next round of a search that is not over; None if none is left."""
-
-    def _next(self) -> Work | None:
-        if self._settled_rounds:
-            return self._settled_rounds.popleft()
-        if self._exports:
-            return self._exports.popleft()
-        return None if self._in_flight else self._step()
-
-    def _queue_exports(
-        self, case_points: Iterable[tuple[Case, Iterable[Mapping[str, int]]]]
-    ) -> None:
-        for case, points in models_of(case_points):
-            self._exports.append(model_export(self.schedule, case, points))
 
 
 LONGEST_S = 10.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from app.analysis.columns.rows import Rows
 from app.cases.status import Status
@@ -18,14 +19,44 @@ from app.sweep.scheduling.round_budget import (
     PreciseRounds,
     RoundPolicy,
     Spread,
-    WithinBudget,
 )
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from app.sweep.scheduling.shares import Cluster, SharedSweep
-from app.sweep.work.base import Source
-from app.sweep.work.share import Exports
+from app.sweep.work.base import SettledWork, Work
+from app.sweep.work.share import Exports as Exported
+
+
+class RunScheduler:
+    """All that a run still lacks: its rounds, then the jobs of one capability after the other.
+
+    Once the budget is over only what is settled without a process is handed out.
+    """
+
+    def __init__(self, state: RunState, follow_ups: Sequence[FollowUp]) -> None:
+        self.rounds, self._state, self.follow_ups = state.rounds, state, follow_ups
+        self._budget = self.rounds.schedule.budget
+        self._budget.reserve(FOLLOW_UP_S * sum(job.remaining for job in self.follow_ups))
+        self._in_flight = 0
+
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        """The next work, as `Source` has it."""
+        self._in_flight -= len(finished_work)
+        for work in finished_work:
+            self._state.take(work)
+            for job in self.follow_ups:
+                job.take(work)
+        following = self.rounds.next(finished_work)
+        while following is not None and not self._may_begin(following):
+            following = self.rounds.next(())
+        if following is None and not self._in_flight and self._budget.left_s:
+            following = next(filter(None, (job.next() for job in self.follow_ups)), None)
+        self._in_flight += following is not None
+        return following
+
+    def _may_begin(self, work: Work) -> bool:
+        return bool(self._budget.left_s) or isinstance(work, SettledWork)
 
 
 def build_scheduler(
@@ -34,9 +65,9 @@ def build_scheduler(
     rows: Rows,
     cluster: Cluster | None = None,
     start_s: float | None = None,
-    exported: Exports | None = None,
-) -> tuple[RoundScheduler, tuple[FollowUp, ...], Source]:
-    """The scheduler of the rounds, the jobs after them, and all as one source.
+    exported: Exported | None = None,
+) -> RunScheduler:
+    """The scheduler of all that the run of this folder still lacks.
 
     `rows` are those of the run, which know what was read of its samples. The hosts of
     `cluster` measure, None for this machine. A budget begins at `start_s`, or now. `exported` is
@@ -45,19 +76,10 @@ def build_scheduler(
     plan = complete_plan(folder.manifest.requested_plan)
     schedule = _schedule_of(folder, start_s, exported or {})
     rounds = _round_scheduler(schedule, recorded_run, rows, folder, cluster)
-    if plan.check:
-        return rounds, (), rounds
-    source: Source = rounds
-    follow_ups: list[FollowUp] = []
-    for make in parts("follow_up"):
-        follow_up = make(source, RunState(rounds, recorded_run))
-        if follow_up is not None:
-            follow_up.know(schedule.exported)
-            follow_ups.append(follow_up)
-            source = follow_up
-    budget = rounds.schedule.budget
-    budget.reserve(FOLLOW_UP_S * sum(follow_up.remaining for follow_up in follow_ups))
-    return rounds, tuple(follow_ups), WithinBudget(source, budget)
+    state = RunState(rounds, recorded_run)
+    makers = () if plan.check else parts("follow_up")
+    jobs: list[FollowUp | None] = [make(state) for make in makers]
+    return RunScheduler(state, [job for job in jobs if job is not None])
 
 
 def _round_scheduler(
@@ -87,7 +109,7 @@ def _round_scheduler(
     return FixedSweep(schedule, statuses, policy)
 
 
-def _schedule_of(folder: RunFolder, start_s: float | None, exported: Exports) -> Schedule:
+def _schedule_of(folder: RunFolder, start_s: float | None, exported: Exported) -> Schedule:
     """The rounds as the manifest and its plan define them."""
     manifest = folder.manifest
     plan = manifest.requested_plan

@@ -170,21 +170,21 @@ class SharedSweep(GridScheduler):
             if refusal := refused_everywhere(case, self._hosts, self.cluster.send_code):
                 self._settle(case, *refusal)
         open_cases = [case for case in self._open.values() if self.rounds_left(case)]
-        self._exports.queue(open_cases)
+        self.exports.queue(open_cases)
         baseline = self.recorded.manifest.requested_plan.baseline
         self._waiting = comparison_groups(open_cases, baseline or "")
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
         for work in finished_work:
-            self._exports.take(work)
+            self.exports.take(work)
             if isinstance(work, ShareWork):
                 self._running.remove(work)
                 self._take_share(work)
             elif isinstance(work, SettledRound):
                 self.take(work.result)
-        if not self._ready and (export := self._exports.next()) is not None:
+        if not self._ready and (export := self.exports.next()) is not None:
             return export
-        if not self._ready and not self._exports.in_flight:
+        if not self._ready and not self.exports.in_flight:
             self._begin_shares()
         return self._ready.popleft() if self._ready else None
 
@@ -227,7 +227,7 @@ class SharedSweep(GridScheduler):
     def _has_model(self, case: Case) -> bool:
         """Whether the case has what it runs; one that has not is settled or, where its export was
         left out, not begun."""
-        replies = self._exports.replies_of(case)
+        replies = self.exports.replies_of(case)
         if replies is None:
             self._tally.end(case.case_id)
             return False
@@ -269,7 +269,7 @@ class SharedSweep(GridScheduler):
             warnings += [] if told in warnings else [told]
         neighbours = [other for case in cases if (other := neighbour_case(case)) is not None]
         wanted = {(case.model, case.precision) for case in (*cases, *neighbours)}
-        exported = tuple(item for item in self._exports.models.items() if item[0] in wanted)
+        exported = tuple(item for item in self.exports.models.items() if item[0] in wanted)
         bundle, files = packed(
             Bundle(host.name, host.machine, number, exported, tuple(warnings)),
             self.cluster.send_code,

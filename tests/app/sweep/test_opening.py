@@ -144,7 +144,7 @@ def test_what_another_order_could_change_is_exported_whole_first(
     sweep = {"models": [str(write_add_graph(tmp_path / "add.onnx"))], "runtimes": ["ort-cpu"]}
     run_plan = parse_plan({"rounds": 1, "sweeps": [{**sweep, **grid}], **plan}, "test")
     with create_run(run_plan, tmp_path / "run") as folder:
-        rounds, _, _ = build_scheduler(folder, read_run(folder.path), Rows())
+        rounds = build_scheduler(folder, read_run(folder.path), Rows())
     first = rounds.next([])
     assert first is not None
     assert first.kind == "export"

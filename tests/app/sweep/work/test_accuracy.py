@@ -19,6 +19,7 @@ from app.sweep.scheduling.follow_up import RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
+from app.sweep.scheduling.run_scheduler import RunScheduler
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
@@ -36,13 +37,12 @@ def source_of(
     images: str = "data.npz",
     statuses: Mapping[str, Mapping[int, Status]] | None = None,
     assessed_ids: Sequence[str] = (),
-) -> AccuracyFollowUp:
+) -> RunScheduler:
     statuses = statuses or {}
     schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
     fixed_sweep = FixedSweep(schedule, statuses, FixedRounds(2))
-    return AccuracyFollowUp(
-        fixed_sweep, RunState(fixed_sweep, recorded_run(cases, images, statuses, assessed_ids))
-    )
+    state = RunState(fixed_sweep, recorded_run(cases, images, statuses, assessed_ids))
+    return RunScheduler(state, [AccuracyFollowUp(state)])
 
 
 def recorded_run(
@@ -61,7 +61,7 @@ def recorded_run(
 
 
 def run_through(
-    source: AccuracyFollowUp,
+    source: RunScheduler,
     model: ExportedModel | None,
     statuses: Mapping[str, Status] | None = None,
 ) -> list[Work]:
@@ -140,9 +140,9 @@ def test_a_definition_with_data_of_its_own_needs_none_given() -> None:
 def test_what_is_left_to_do_counts_each_subject_once(model: ExportedModel) -> None:
     cases = [replace(FAST, threads=threads, axes={"batch": 1}) for threads in (1, 2)]
     source = source_of((*cases, replace(FAST, axes={"batch": 8}), SLOW))
-    assert source.remaining == 2
+    assert source.follow_ups[0].remaining == 2
     run_through(source, model)
-    assert source.remaining == 0
+    assert source.follow_ups[0].remaining == 0
 
 
 WINNER = Case("echo.onnx", "ort-cpu", threads=2, axes={"batch": 4})
@@ -163,7 +163,8 @@ def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> N
     data = str(tmp_path / "data.npz")
     rounds = Late(Schedule([], 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS), {}, FixedRounds(2))
     recorded = recorded_run([], data, {WINNER.case_id: {0: "ok"}})
-    source = AccuracyFollowUp(rounds, RunState(rounds, recorded))
+    state = RunState(rounds, recorded)
+    source = RunScheduler(state, [AccuracyFollowUp(state)])
     work = source.next([])
     assert isinstance(work, ExportWork), "a resumed run has exported nothing yet"
     assert work.request.model == "echo.onnx"

@@ -122,7 +122,7 @@ def test_the_time_limit_that_is_asked_for_holds_for_exports(
     write_add_graph(tmp_path / "add.onnx")
     plan = plan_of(tmp_path, time_limit_s=asked)
     with create_run(plan, tmp_path / "run") as folder, SweepRun(folder, describe_host()) as run:
-        rounds, *_ = build_scheduler(folder, run.run, Rows())
+        rounds = build_scheduler(folder, run.run, Rows())
     work = rounds.next(())
     assert isinstance(work, ExportWork)
     assert work.time_limit_s == limit_s

@@ -22,6 +22,7 @@ from app.cases.jobs import (
     cold_start_subject_of,
 )
 from app.cases.round import RoundResult
+from app.cases.status import Status
 from app.machine.telemetry import Telemetry
 from app.run_folder.run import Run
 from app.sweep.engine import Engine
@@ -29,6 +30,7 @@ from app.sweep.scheduling.follow_up import RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
+from app.sweep.scheduling.run_scheduler import RunScheduler
 from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.local_executor import ThisMachine
@@ -138,17 +140,19 @@ FILES = ("/lib/engine.so",)
 
 def source_of(
     results: dict[str, dict[int, ColdStart]] | None = None, page_cache: PageCache = "warm"
-) -> ColdStartFollowUp:
+) -> RunScheduler:
     cases = (ONE, TWO)
     rounds = {case.case_id: {0: RoundResult(case.case_id, 0, "ok")} for case in cases}
     plan = PLAN.model_copy(update={"cold_start": 3, "page_cache": page_cache})
     run = Run(Path("run"), manifest_of(cases, plan=plan), rounds, {}, {}, cold_starts=results or {})
     schedule = Schedule(cases, 1, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
-    return ColdStartFollowUp(Given([]), RunState(FixedSweep(schedule, {}, FixedRounds(1)), run))
+    statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok"} for case in cases}
+    state = RunState(FixedSweep(schedule, statuses, FixedRounds(1)), run)
+    return RunScheduler(state, [ColdStartFollowUp(state)])
 
 
 def run_through(
-    source: ColdStartFollowUp, model: ExportedModel, failing: str = ""
+    source: RunScheduler, model: ExportedModel, failing: str = ""
 ) -> list[ColdStartWork]:
     """Play the engine; processes of the subject `failing` give no answer."""
     works: list[ColdStartWork] = []

@@ -212,8 +212,8 @@ def test_each_run_draws_its_own_arrivals_and_a_seed_fixes_them(tmp_path: Path, g
 
 def seed_of_arrivals(folder: RunFolder) -> int:
     with folder:
-        source, _, _ = build_scheduler(folder, read_run(folder.path), Rows())
-    return source.schedule.arrivals_seed
+        source = build_scheduler(folder, read_run(folder.path), Rows())
+    return source.rounds.schedule.arrivals_seed
 
 
 def test_a_resumed_run_draws_what_it_began_with(tmp_path: Path, graph: str) -> None:
