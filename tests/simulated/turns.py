@@ -16,8 +16,8 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
+from app.stats.levels import ratio_in_turns, ratios_by_state
 from app.stats.quantiles import CONFIDENCE
-from app.stats.turns import ratio_in_turns, ratios_by_state
 from app.stats.verdict import Difference, RoundPairs, interval_of, judge, with_minimum_spread
 
 CYCLES = 60

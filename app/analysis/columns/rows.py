@@ -43,8 +43,8 @@ from app.run_folder.files import new_digest
 from app.run_folder.run import Run, read_records
 from app.run_folder.statistics_store import StatisticsStore, shared
 from app.run_folder.telemetry import device_columns
+from app.stats.levels import turn_medians
 from app.stats.summary import Rate, Summary, summarise
-from app.stats.turns import turn_medians
 from exporters.diagnostics.diagnostic import Diagnostic
 
 

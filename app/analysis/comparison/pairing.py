@@ -17,7 +17,7 @@ from app.cases.round import TIMED_IN
 from app.cases.units import percentile_of
 from app.machine.installed_runtimes import options_of
 from app.stats.intervals import MINIMUM_ROUNDS
-from app.stats.turns import ratio_in_turns, ratios_by_state
+from app.stats.levels import ratio_in_turns, ratios_by_state
 from app.stats.verdict import STATED, RoundPairs, RunVariation, pair_rounds
 from runtimes import registry
 from runtimes.registry import parse_spec

@@ -22,7 +22,7 @@ from app.run_folder.live_status import Live
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
 from app.sweep.work.base import Work
-from app.sweep.work.follow_ups import FollowUpWork
+from app.sweep.work.process import FollowUpWork
 from runtimes.options import SESSIONS
 
 

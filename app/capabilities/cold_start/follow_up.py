@@ -26,8 +26,8 @@ from app.run_folder.live_status import Live
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.round_jobs import cores_for, exclusive_needs, near_device, spare_cores
 from app.sweep.work.base import Needs, Work
-from app.sweep.work.follow_ups import FollowUpWork
 from app.sweep.work.local_executor import ThisMachine
+from app.sweep.work.process import FollowUpWork
 from exporters.types import ExportedModel
 from runtimes.options import sessions_of
 from runtimes.registry import parse_spec

@@ -19,7 +19,7 @@ from app.run_folder.operators import write_operators
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
 from app.sweep.work.base import Work
-from app.sweep.work.follow_ups import FollowUpWork
+from app.sweep.work.process import FollowUpWork
 
 
 class OperatorWork(FollowUpWork[OperatorTimes]):

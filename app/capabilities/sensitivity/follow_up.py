@@ -20,7 +20,7 @@ from app.run_folder.run import Run
 from app.sweep.scheduling.follow_up import FollowUp, RunState
 from app.sweep.scheduling.shares import SharedSweep
 from app.sweep.work.base import Work
-from app.sweep.work.follow_ups import FollowUpWork
+from app.sweep.work.process import FollowUpWork
 from exporters.inputs import seeded_inputs
 from exporters.types import PACKAGED, ExportedModel, TensorSpec
 from runtimes.registry import parse_spec

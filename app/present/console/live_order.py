@@ -13,7 +13,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.formatting.case_labels import labels, shared_and_distinct
 from app.run_folder.run import Run
-from app.stats.turns import ratio_in_turns
+from app.stats.levels import ratio_in_turns
 
 _Rounds = dict[str, Sequence[float]]
 """By the set or the pass the medians of a case's turns; of a round that was alone its own."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.turns import ratio_in_turns, ratios_by_state, turn_medians
+from app.stats.levels import ratio_in_turns, ratios_by_state, turn_medians
 from app.stats.verdict import (
     NOT_RESOLVED,
     STATES_DIFFER,
