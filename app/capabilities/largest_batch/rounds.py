@@ -88,14 +88,13 @@ class LargestBatch(SearchScheduler[Search]):
     def _try(self, case: Case, axis: str) -> Work:
         """One round, its outputs checked against the stored reference, repeated."""
         reply = self.exports.models[case.model, case.precision]
-        is_search_case = case.case_id not in self._planned_ids
         if reply.model is None:
-            return round_work(self.schedule, case, 0, reply, is_search_case)
+            return round_work(self.schedule, case, 0, reply)
         positions = _batch_positions(reply.model, axis)
         if positions is None:
             reason = f"not every input and output of {case.model} has the axis {axis!r}"
             reason = f"{reason}: remove --largest-batch"
-            return settled_round(self.schedule, case, 0, "unsupported", reason, is_search_case)
+            return settled_round(self.schedule, case, 0, "unsupported", reason)
         folder = self.schedule.samples_folder.parent / REFERENCES
         folder.mkdir(exist_ok=True)
         path = folder.absolute() / f"{case.case_id}.npz"
@@ -105,7 +104,7 @@ class LargestBatch(SearchScheduler[Search]):
         repeat_reference(stored_reference, str(path), positions, case.axes[axis])
         point = reply.model.at(case.axes).axes
         model = replace(reply.model, references={axes_key(point): str(path)})
-        return round_work(self.schedule, case, 0, replace(reply, model=model), is_search_case)
+        return round_work(self.schedule, case, 0, replace(reply, model=model))
 
 
 def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:

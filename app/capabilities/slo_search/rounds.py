@@ -92,9 +92,6 @@ class HighestRate(SearchScheduler[RateSearch]):
         neighbour_reply = (
             self.exports.models[neighbour.model, case.precision] if neighbour else None
         )
-        is_search_case = case.case_id not in self._planned_ids
-        if is_search_case and case not in self._run.tried:
+        if case.case_id not in self._planned_ids and case not in self._run.tried:
             self._run = replace(self._run, tried=(*self._run.tried, case))
-        return round_work(
-            schedule, case, point.number, reply, is_search_case, neighbour_reply, arrivals=arrivals
-        )
+        return round_work(schedule, case, point.number, reply, neighbour_reply, arrivals)

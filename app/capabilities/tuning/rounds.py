@@ -98,14 +98,13 @@ class Tuner(SearchScheduler[Tuning]):
         return time.monotonic() + needed_s > self._end_s
 
     def _round(self, case: Case, number: int) -> Work:
-        is_search_case = case.case_id not in self._planned_ids
         refusal = early_refusal(self.schedule, case)
         if refusal is not None:
-            return settled_round(self.schedule, case, number, *refusal, is_search_case)
+            return settled_round(self.schedule, case, number, *refusal)
         reply = self.exports.models[case.model, case.precision]
         self._handed_out_s = time.monotonic()
         schedule = replace(self.schedule, limits=self._limits)
-        return round_work(schedule, case, number, reply, is_search_case)
+        return round_work(schedule, case, number, reply)
 
 
 def _limits_for(limits: Limits, quantile: float | None) -> Limits:

@@ -217,7 +217,6 @@ def round_work(
     case: Case,
     number: int,
     reply: ExportReply,
-    is_search_case: bool = False,
     neighbour_reply: ExportReply | None = None,
     arrivals: str = ARRIVALS,
     awaits_reference: bool = False,
@@ -232,9 +231,7 @@ def round_work(
         job = _round_job(schedule, case, number, reply, neighbour_reply)
     except RoundRefused as refusal:
         status, reason = refusal.status, str(refusal)
-        return settled_round(
-            schedule, case, number, status, reason, is_search_case, refusal.transient
-        )
+        return settled_round(schedule, case, number, status, reason, refusal.transient)
     engine = runtime_of(case.runtime, schedule.plan.environments)
     device = parse_spec(case.runtime).device
     return RoundWork(
@@ -250,7 +247,6 @@ def round_work(
         schedule.time_limit_s + case.condition.seconds,
         SIMULATING if engine.clock == "simulated" else Needs(exclusive_needs(engine, device)),
         schedule.memory_limit_bytes,
-        is_search_case,
         schedule.compile_limit_s,
     )
 
@@ -384,7 +380,6 @@ def settled_round(
     number: int,
     status: Status,
     reason: str,
-    is_search_case: bool = False,
     transient: bool = False,
 ) -> SettledRound:
     """A round that ended before it began."""
@@ -399,7 +394,7 @@ def settled_round(
         options=all_options(options_of(case.runtime), case.options),
         transient=transient,
     )
-    return SettledRound(case, result, is_search_case)
+    return SettledRound(case, result)
 
 
 def early_refusal(schedule: Schedule, case: Case, check: bool = False) -> tuple[Status, str] | None:

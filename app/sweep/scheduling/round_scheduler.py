@@ -180,6 +180,8 @@ class SearchScheduler(RoundScheduler, Generic[S]):
         if self._measuring or self.exports.in_flight:
             return None
         step = self._step()
+        if isinstance(step, RoundWork | SettledRound):
+            step.is_search_case = step.case.case_id not in self._planned_ids
         self._measuring += isinstance(step, RoundWork)
         return step
 

@@ -57,6 +57,7 @@ class RoundWork(ProcessWork):
     """
 
     kind = "round"
+    is_search_case = False
 
     def __init__(
         self,
@@ -65,7 +66,6 @@ class RoundWork(ProcessWork):
         time_limit_s: float,
         needs: Needs = EXCLUSIVE_CPU,
         memory_limit_bytes: int = 0,
-        is_search_case: bool = False,
         compile_limit_s: float = 600.0,
     ) -> None:
         super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
@@ -75,7 +75,7 @@ class RoundWork(ProcessWork):
             name = engine.name if engine.loads_alone else ""
             self._template = name, job.settings.threads if name else 0, case.case_id
         self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
-        self.case, self.job, self.needs, self.is_search_case = case, job, needs, is_search_case
+        self.case, self.job, self.needs = case, job, needs
         self.result: RoundResult | None = None
         self.progress: Progress | None = None
         self.phase = "start"
@@ -353,14 +353,13 @@ class RoundWork(ProcessWork):
 
 class SettledRound(SettledWork):
     """A round whose result is known without a process: a refusal, an export that failed, or what
-    `host` has measured."""
+    `host` has measured. `is_search_case` as `RoundWork` has it."""
 
     kind = "round"
+    is_search_case = False
 
-    def __init__(
-        self, case: Case, result: RoundResult, is_search_case: bool = False, host: str = ""
-    ) -> None:
-        self.case, self.result, self.is_search_case, self.host = case, result, is_search_case, host
+    def __init__(self, case: Case, result: RoundResult, host: str = "") -> None:
+        self.case, self.result, self.host = case, result, host
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return (SearchCase(self.case),) if self.is_search_case else ()
