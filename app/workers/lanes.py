@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -100,19 +100,35 @@ class Blocks(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
+def _spin(until_ns: int) -> None:
+    while clock_ns() < until_ns:
+        give_way()
+
+
+def _hybrid(until_ns: int) -> None:
+    WAIT["sleep"](until_ns - SLEEP_MARGIN_NS)
+    _spin(until_ns)
+
+
+GIVING_WAIT = {**WAIT, "spin": _spin, "hybrid": _hybrid}
+"""Python's waits that leave the interpreter to other lanes: their calls need it to return."""
+
+
 class TimedLane:
     """One lane with the room for a block of its runs, and how long one of them takes.
 
     `sets` are inputs that are fed in turn; with `streaming` its states are fed back. `pollution`
-    is what goes through the caches between two runs.
+    is what goes through the caches between two runs. Several lanes beside each other give way
+    while they wait.
     """
+
+    waits: ClassVar[Waits] = GIVING_WAIT
 
     def __init__(
         self,
         lane: Lane,
         scenario: Scenario,
         wait_policy: WaitPolicy,
-        waits: Waits,
         streaming: bool,
         first_ns: float,
         sets: Sequence[Arrays] = (),
@@ -123,7 +139,7 @@ class TimedLane:
         gap_ns = round(scenario.gap_us * 1e3)
         # A gap goes on while caches are polluted.
         self._pause_ns = max(gap_ns, pollution.pass_ns if pollution else 0)
-        settings = gap_ns, wait_policy, waits, streaming, sets, pollution
+        settings = gap_ns, wait_policy, self.waits, streaming, sets, pollution
         self._time = queued_timing(lane, scenario.count) if is_queued else timing(lane, *settings)
         self._block = Block(1024)
         self._counting = self._timed_count = 0
@@ -159,17 +175,7 @@ class TimedLane:
 class OneLane(TimedLane):
     """The one lane of a session, run by the calling thread."""
 
-    def __init__(
-        self,
-        lane: Lane,
-        scenario: Scenario,
-        wait_policy: WaitPolicy,
-        streaming: bool,
-        first_ns: float,
-        sets: Sequence[Arrays] = (),
-        pollution: CacheEviction | None = None,
-    ) -> None:
-        super().__init__(lane, scenario, wait_policy, WAIT, streaming, first_ns, sets, pollution)
+    waits = WAIT
 
     def block(self, seconds: float, minimum: int) -> np.ndarray:
         self.plan(seconds, minimum)
@@ -194,20 +200,6 @@ def counted_records(records: np.ndarray) -> np.ndarray:
     return records[records["phase"] == MEASURED]
 
 
-def _spin(until_ns: int) -> None:
-    while clock_ns() < until_ns:
-        give_way()
-
-
-def _hybrid(until_ns: int) -> None:
-    WAIT["sleep"](until_ns - SLEEP_MARGIN_NS)
-    _spin(until_ns)
-
-
-GIVING_WAIT = {**WAIT, "spin": _spin, "hybrid": _hybrid}
-"""Python's waits that leave the interpreter to other lanes: their calls need it to return."""
-
-
 class SeveralLanes(LaneThreads):
     """The lanes of a session, each run by a thread of its own."""
 
@@ -221,8 +213,7 @@ class SeveralLanes(LaneThreads):
         sets: Sequence[Arrays] = (),
     ) -> None:
         self._timed = [
-            TimedLane(lane, scenario, wait_policy, GIVING_WAIT, streaming, first_ns, sets)
-            for lane in lanes
+            TimedLane(lane, scenario, wait_policy, streaming, first_ns, sets) for lane in lanes
         ]
         super().__init__(lanes)
 

@@ -123,12 +123,9 @@ def lstm(call: Call) -> Kernel:
         x: np.ndarray,
         w: np.ndarray,
         r: np.ndarray,
-        b: np.ndarray | None = None,
-        _lengths: np.ndarray | None = None,
-        h0: np.ndarray | None = None,
-        c0: np.ndarray | None = None,
-        p: np.ndarray | None = None,
+        *optional: np.ndarray | None,
     ) -> tuple[np.ndarray, ...]:
+        b, _lengths, h0, c0, p = (*optional, *[None] * 5)[:5]
         if cell.batch_first:
             x = x.swapaxes(0, 1)
         steps, batch = x.shape[:2]
