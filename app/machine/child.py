@@ -1,7 +1,6 @@
 """Child processes in sessions of their own: started, read line by line, waited for, ended.
 
-Also which module each kind of child runs, and how a parent asks the batch mode to read commands
-from standard input.
+Also how a parent asks the batch mode to read commands from standard input.
 """
 
 from __future__ import annotations
@@ -29,14 +28,6 @@ STEERED = "GRAPHLAP_STEERED"
 def take_steered() -> bool:
     """Whether our parent steers this process; no process started later inherits the variable."""
     return os.environ.pop(STEERED, "") == "1"
-
-
-MODULES: Mapping[str, str] = {
-    "export": "exporters.worker",
-    "round": "app.workers.measure",
-    "check": "app.workers.checking",
-}
-"""What each kind of worker runs, but for those of capabilities."""
 
 
 _ONCE = "once"

@@ -1,4 +1,4 @@
-"""The registered capabilities: what a setting adds to a run in addition to its cases.
+"""The kinds of work, and the registered capabilities: what a setting adds to a run's cases.
 
 Each is one line here. The rest of the program knows none by name: it asks the registry for its
 parts, whose modules are imported when they are used.
@@ -22,7 +22,8 @@ class Capability:
 
     `plan_values` completes a plan, `rounds` schedules rounds in place of the grid, `follow_up` jobs
     after them. `answer` is what a run came to, `tables` are of what it recorded. `found` reads
-    `found_file` of a run folder, while the run goes on too; `view` is a view of the window.
+    `found_file` of a run folder, while the run goes on too; `view` is a view of the window. Its
+    work of a `kind` is done by a process of the module `worker`; `doing` is said meanwhile.
     """
 
     plan_values: str = ""
@@ -33,6 +34,9 @@ class Capability:
     found_file: str = ""
     found: str = ""
     view: str = ""
+    kind: str = ""
+    worker: str = ""
+    doing: str = ""
 
 
 CAPABILITIES = {
@@ -58,17 +62,52 @@ CAPABILITIES = {
     "cold_start": Capability(
         follow_up="capabilities.cold_start.follow_up:cold_start_follow_up",
         tables="capabilities.cold_start.present:cold_tables",
+        kind="cold_start",
+        worker="capabilities.cold_start.worker",
+        doing="measuring cold starts",
     ),
     "profile_ops": Capability(
         follow_up="capabilities.operators.follow_up:operator_follow_up",
         tables="capabilities.operators.present:operator_tables",
+        kind="operators",
+        worker="capabilities.operators.worker",
+        doing="timing operators",
     ),
-    "accuracy": Capability(follow_up="capabilities.accuracy.follow_up:accuracy_follow_up"),
+    "accuracy": Capability(
+        follow_up="capabilities.accuracy.follow_up:accuracy_follow_up",
+        kind="accuracy",
+        worker="capabilities.accuracy.worker",
+        doing="measuring the accuracy",
+    ),
     "sensitivity": Capability(
         follow_up="capabilities.sensitivity.follow_up:sensitivity_follow_up",
+        kind="sensitivity",
+        worker="capabilities.sensitivity.worker",
+        doing="doubling what was assumed",
     ),
 }
 """By the setting of a plan that asks for each, in the order in which follow-up jobs run."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkKind:
+    """The module that its processes run, and what is said while they do."""
+
+    module: str
+    doing: str
+
+
+KINDS = {
+    "export": WorkKind("exporters.worker", "exporting"),
+    "round": WorkKind("app.workers.measure", "measuring"),
+    "check": WorkKind("app.workers.checking", "compiling"),
+    **{
+        entry.kind: WorkKind(f"app.{entry.worker}", entry.doing)
+        for entry in CAPABILITIES.values()
+        if entry.kind
+    },
+}
+"""The kinds of work that have processes of their own."""
 
 
 def complete_plan(plan: Plan) -> Plan:

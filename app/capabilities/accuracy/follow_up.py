@@ -30,7 +30,6 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
     """Its time limit counts from the last sign of life."""
 
     kind = "accuracy"
-    module = "app.capabilities.accuracy.worker"
     result_type = AccuracyResult
     process_name = "the accuracy process"
     job: AccuracyJob

@@ -38,7 +38,6 @@ class ColdStartWork(FollowUpWork[ColdStart]):
     """`result` has the phases, or the reason why there are none. A scout's is not recorded."""
 
     kind = "cold_start"
-    module = "app.capabilities.cold_start.worker"
     result_type = ColdStart
     process_name = "the cold start's process"
     job: ColdStartJob

@@ -26,7 +26,6 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
     """`result` has the times, or the reason why there are none."""
 
     kind = "operators"
-    module = "app.capabilities.operators.worker"
     result_type = OperatorTimes
     process_name = "the process that measures operator times"
     job: OperatorJob

@@ -37,7 +37,6 @@ class SensitivityWork(FollowUpWork[Sensitivity]):
     """`result` has what twice an assumed value comes to."""
 
     kind = "sensitivity"
-    module = "app.capabilities.sensitivity.worker"
     result_type = Sensitivity
     process_name = "the process that doubles assumed values"
     job: SensitivityJob

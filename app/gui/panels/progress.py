@@ -19,6 +19,7 @@ from app.analysis.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
 from app.gui.look.terms import TERMS
 from app.gui.look.text import PlainLabel, plain_tip
+from app.plan.capabilities import KINDS
 from app.run_folder.live_status import Live
 from app.runs.following.state import Ending, RunState, ending, status_without_live
 
@@ -73,17 +74,12 @@ _PHASES = {
     "start": "starting a process",
     "import": "importing the engine",
     "compile": "compiling",
-    "check": "compiling",
     "first_inference": "first inference",
     "warmup": "warming up",
     "correctness": "checking the outputs",
     "measure": "measuring",
     "teardown": "ending the round",
-    "export": "exporting",
-    "operators": "timing operators",
-    "sensitivity": "doubling what was assumed",
-    "accuracy": "measuring the accuracy",
-    "cold_start": "measuring cold starts",
+    **{kind: entry.doing for kind, entry in KINDS.items()},
 }
 _FIELDS = (
     ("case", "", "case"),

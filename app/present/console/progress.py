@@ -14,6 +14,7 @@ from app.cases.status import RAN
 from app.formatting import text
 from app.formatting.case_labels import ModelNames, case_label, model_labels
 from app.formatting.text import printable
+from app.plan.capabilities import KINDS
 from app.present.console.live_order import LiveOrder
 from app.present.console.streams import width_of
 from app.present.terminal import filled, width_of_text
@@ -341,12 +342,9 @@ _DOING = {"check": "checking", WAITING: "waiting"}
 def _figures(live: Live, case: Case | None) -> str:
     if live.phase == WAITING:
         return "before the next pass: rounds are spread over time"
-    if live.phase == "check":
-        return "compiling"
-    if live.phase == "operators":
-        return "asking for the operators' times"
-    if live.phase == "accuracy":
-        return f"accuracy, {text.count(live.iterations)} images"
+    if live.phase in KINDS:
+        count = f", {text.count(live.iterations)} done" if live.iterations else ""
+        return f"{KINDS[live.phase].doing}{count}"
     runs = f"{round_name(live.round or 0)}, {live.phase}, {text.counted(live.iterations, 'run')}"
     if case is not None and case.scenario.is_open_loop:
         return runs

@@ -9,10 +9,11 @@ from typing import Self
 
 import psutil
 
-from app.machine.child import MODULES, Bell, Child, Unstarted, Worker
+from app.machine.child import Bell, Child, Unstarted, Worker
 from app.machine.placement import keep_to, on_cores, usable_cores
 from app.machine.telemetry import Telemetry, Watch
 from app.machine.template import Template
+from app.plan.capabilities import KINDS
 from exporters import install_layout
 from runtimes.registry import environment_of
 
@@ -22,7 +23,7 @@ _EXPORTS = ""
 
 
 class ThisMachine:
-    """A context manager over its workers; `commands` are those that run none of `MODULES`.
+    """A context manager over its workers; `commands` are those that run none of `KINDS`.
 
     `environments` are the interpreters of other environments than ours, by name. `telemetry` is
     what is read of the devices while a round runs; None reads nothing. What measures runs on
@@ -63,12 +64,10 @@ class ThisMachine:
         environment: str = "",
         reused: str = "",
         template: tuple[str, int, str] | None = None,
-        module: str = "",
     ) -> Worker:
         """A worker of this kind, which waits for its job; of the environment of this name, empty
         for ours. One that was given back under the name `reused` will do, and a fork of a
-        template, by the engine and threads of that and the case that it is for. `module` is what a
-        capability's worker runs."""
+        template, by the engine and threads of that and the case that it is for."""
         idle = self._take_idle(reused) if reused else None
         if idle is not None:
             return idle
@@ -79,7 +78,7 @@ class ThisMachine:
             return worker
         if worker is not None:
             worker.close()
-        return self._start_worker(kind, environment, module)
+        return self._start_worker(kind, environment)
 
     def _fork(self, engine: str, threads: int, case_id: str) -> Worker | None:
         """None in the first round of a case, whose memory and start are those of a process of its
@@ -111,9 +110,9 @@ class ThisMachine:
         with on_cores(self._cores or self._usable):
             return Template(*key)
 
-    def _start_worker(self, kind: str, environment: str = "", module: str = "") -> Worker:
+    def _start_worker(self, kind: str, environment: str = "") -> Worker:
         command = self._commands.get(kind) or install_layout.command(
-            module or MODULES[kind], python=self._environments[environment] if environment else ""
+            KINDS[kind].module, python=self._environments[environment] if environment else ""
         )
         try:
             if not self._cores:

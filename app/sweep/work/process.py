@@ -111,10 +111,7 @@ class ProcessWork(Work):
     `name[:device][@environment]`: the worker is of its environment. A worker that holds more than
     `memory_limit_bytes` of the host's memory is ended; 0 for no limit. `gpus` are CUDA's numbers of
     those whose telemetry is read meanwhile. `_why_dropped` is set where the result does not count.
-    `module` is what its worker runs where `MODULES` has nothing for its kind.
     """
-
-    module: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -138,9 +135,7 @@ class ProcessWork(Work):
         self._why_dropped = ""
 
     def start(self, place: ThisMachine) -> None:
-        self._talk = place.start(
-            self.kind, self._environment, self._reused, self._template, self.module
-        )
+        self._talk = place.start(self.kind, self._environment, self._reused, self._template)
         self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
         self._talk.send(json.dumps(self._job()))
         self._watcher = place.watch(self._talk, self.memory_limit_bytes, self._gpu_numbers)

@@ -61,8 +61,8 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(tmp_path: Pa
     workers: list[Worker] = []
 
     class Watched(ThisMachine):
-        def _start_worker(self, kind: str, environment: str = "", module: str = "") -> Worker:
-            worker = super()._start_worker(kind, environment, module)
+        def _start_worker(self, kind: str, environment: str = "") -> Worker:
+            worker = super()._start_worker(kind, environment)
             if kind == "round":
                 assert all(earlier.ended() for earlier in workers)
                 workers.append(worker)
