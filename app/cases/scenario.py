@@ -34,34 +34,126 @@ MAXIMUM_BURST = 10_000
 LONGEST_PAUSE_US = 24 * 3600e6
 """No round waits so long between two runs."""
 
-_COUNT = r"(?P<count>[0-9]{1,20})"
-_RATE = r":(?P<rate>[0-9]{1,20}(?:\.[0-9]{1,6})?)/s"
-"""To a millionth of a request in a second, as `str` writes it: a case is known by that text."""
-_FORMS: dict[ScenarioKind, str] = {
-    "closed_loop": "",
-    "paced": f":{TIME}",
-    "rate": _RATE,
-    "poisson": _RATE,
-    "burst": rf":{_COUNT}@{TIME}",
-    "multistream": f":{_COUNT}",
-    "offline": "",
-    "ahead": f":{_COUNT}",
+_FIGURES = {
+    "gap": TIME,
+    "period": TIME,
+    "count": r"(?P<count>[0-9]{1,20})",
+    # To a millionth of a request in a second, as `str` writes it: a case is known by that text.
+    "rate": r"(?P<rate>[0-9]{1,20}(?:\.[0-9]{1,6})?)",
 }
-_EXAMPLES = (
-    "closed_loop, paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, multistream:8, offline or "
-    "ahead:8"
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a kind of scenario is written and called.
+
+    `figures` follow its name, such as `{count}@{period}`, "" where it takes none, and `example` are
+    some. `label` and `hint` are for the window's form, `help` is a line for the example, `meaning`
+    a sentence or two for any. Of an open loop `due` says how its runs are due.
+    """
+
+    label: str
+    help: str
+    meaning: str
+    figures: str = ""
+    example: str = ""
+    hint: str = ""
+    due: Literal["", "evenly", "at random", "together"] = ""
+
+    @property
+    def pattern(self) -> str:
+        """Of what follows the name."""
+        return f":{self.figures.format(**_FIGURES)}" if self.figures else ""
+
+
+FORMS: dict[ScenarioKind, Form] = {
+    "closed_loop": Form(
+        "closed loop",
+        "the next run begins when the last one ended (default)",
+        "The next inference starts as soon as the last one has finished.",
+    ),
+    "paced": Form(
+        "paced by",
+        "the next run begins 20 µs after the last one ended",
+        "The next inference starts a fixed gap after the last one has finished.",
+        "{gap}",
+        "20us",
+        "gaps between runs, such as 20us, 1ms",
+    ),
+    "rate": Form(
+        "at a rate of",
+        "200 requests a second, evenly (open loop)",
+        "Requests are due at this rate, evenly, independently of completions. Latency counts from "
+        "when a request was due.",
+        "{rate}/s",
+        "200/s",
+        "rates, such as 100/s, 200/s",
+        "evenly",
+    ),
+    "poisson": Form(
+        "poisson, on average",
+        "200 requests a second, at random times (open loop)",
+        "Requests are due at random times with this average rate, as from many users. The times "
+        "are drawn beforehand; latency counts from when a request was due.",
+        "{rate}/s",
+        "200/s",
+        "rates, such as 100/s, 200/s",
+        "at random",
+    ),
+    "burst": Form(
+        "bursts of",
+        "8 requests at once, every 10 ms (open loop)",
+        "This many requests are due at once, again and again after a fixed time. Latency counts "
+        "from when they were due.",
+        "{count}@{period}",
+        "8@10ms",
+        "how many at once, and how far apart: 8@10ms",
+        "together",
+    ),
+    "multistream": Form(
+        "multistream of",
+        "8 requests at once, the next 8 when all are answered",
+        "This many runs begin at once, the next ones when all are answered. One sample is all of "
+        "them.",
+        "{count}",
+        "8",
+        "how many at once, such as 4, 8",
+    ),
+    "offline": Form(
+        "offline",
+        "all requests are there at once: throughput",
+        "All runs are queued at the start and processed on all lanes. The result is the inputs per "
+        "second.",
+    ),
+    "ahead": Form(
+        "queued ahead",
+        "8 runs are queued ahead on a GPU: its own throughput",
+        "This many runs are queued on a GPU, with one wait for all of them. The result is the "
+        "inputs per second; no run has a latency.",
+        "{count}",
+        "8",
+        "how many for each wait, such as 8, 64",
+    ),
+}
+
+
+def example_of(kind: ScenarioKind) -> str:
+    """`burst:8@10ms`, `closed_loop`."""
+    return ":".join(filter(None, (kind, FORMS[kind].example)))
+
+
+def examples(open_loop: bool = False) -> str:
+    """One of each kind, or of each open loop."""
+    *words, last = (example_of(kind) for kind, form in FORMS.items() if form.due or not open_loop)
+    return f"{', '.join(words)} or {last}"
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """When the next run begins.
 
-    `closed_loop`: at once after the last; `paced`: `gap_us` after it. `rate`: `rate_hz` times a
-    second, evenly; `poisson`: at drawn times, so often on average; `burst`: `count` at once
-    every `period_us`. `multistream`: `count` at once, the next as many when all are answered.
-    `offline`: all at once. `ahead`: `count` are queued on a device one after another, the next as
-    many when all are complete.
+    `gap_us` after the last of a paced one, `rate_hz` times a second, `count` at once, these every
+    `period_us`: see `FORMS`.
     """
 
     kind: ScenarioKind = "closed_loop"
@@ -74,9 +166,10 @@ class Scenario:
     def parse(cls, text: str) -> Self:
         """One word as `str` gives it; ValueError with one sentence."""
         kind = text.partition(":")[0]
-        match = re.fullmatch(_FORMS[kind], text[len(kind) :]) if kind in _FORMS else None
-        if match is None:
-            raise InvalidValue(f"{text!r} is not known", f"use {_EXAMPLES}")
+        form = FORMS.get(kind)  # type: ignore[call-overload]
+        match = re.fullmatch(form.pattern, text[len(kind) :]) if form is not None else None
+        if form is None or match is None:
+            raise InvalidValue(f"{text!r} is not known", f"use {examples()}")
         groups = match.groupdict()
         time_us = microseconds(groups.get("time") or "0", groups.get("unit") or "us")
         rate_hz, count = float(groups.get("rate") or 0), int(groups.get("count") or 0)
@@ -87,17 +180,21 @@ class Scenario:
             )
         if "count" in groups and not 1 <= count <= MAXIMUM_BURST:
             raise InvalidValue(f"{text!r} asks for {count} at once", f"use 1 to {MAXIMUM_BURST}")
-        if kind == "burst" and not time_us:
+        has_period = "{period}" in form.figures
+        if has_period and not time_us:
             raise InvalidValue(f"{text!r} has no time between its bursts", "use burst:8@10ms")
         if time_us > LONGEST_PAUSE_US:
             raise InvalidValue(f"{text!r} pauses for more than a day", "use at most 86400s")
-        is_paced = kind == "paced"
-        return cls(kind, time_us * is_paced, rate_hz, count, time_us * (not is_paced))  # type: ignore[arg-type]
+        return cls(kind, time_us * (not has_period), rate_hz, count, time_us * has_period)  # type: ignore[arg-type]
+
+    @property
+    def form(self) -> Form:
+        return FORMS[self.kind]
 
     @property
     def is_open_loop(self) -> bool:
         """Whether runs are due at times fixed beforehand: latency then counts from these."""
-        return self.kind in ("rate", "poisson", "burst")
+        return bool(self.form.due)
 
     @property
     def arrivals_hz(self) -> float:
@@ -112,29 +209,20 @@ class Scenario:
     @property
     def words(self) -> str:
         """The same as one writes it, `burst:8@10ms`; `str` keeps to microseconds."""
-        if self.kind in _BARE:
-            return self.kind
         return self._with(time_text(self.gap_us), time_text(self.period_us))
 
     def __str__(self) -> str:
         return self._with(f"{plain(self.gap_us)}us", f"{plain(self.period_us)}us")
 
     def _with(self, gap: str, period: str) -> str:
+        if not self.form.figures:  # as of most cases of large sweeps
+            return self.kind
         rate = f"{self.rate_hz:.6f}".rstrip("0").rstrip(".")
-        figures = {
-            "paced": f":{gap}",
-            "rate": f":{rate}/s",
-            "poisson": f":{rate}/s",
-            "burst": f":{self.count}@{period}",
-            "multistream": f":{self.count}",
-            "ahead": f":{self.count}",
-        }
-        return self.kind + figures.get(self.kind, "")
+        figures = self.form.figures.format(gap=gap, period=period, rate=rate, count=self.count)
+        return f"{self.kind}:{figures}"
 
 
 CLOSED_LOOP = Scenario()
-_BARE = ("closed_loop", "offline")
-"""The kinds without a figure: most cases of large sweeps."""
 
 
 MAXIMUM_BATCH, LONGEST_WAIT_US = 1024, 10e6

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from textwrap import fill
 from typing import TextIO
 
 from app.cases.errors import PlanError, suggestion
+from app.cases.scenario import FORMS, example_of
 from app.cli.output import print_text
 from app.cli.table import BY_NAME, COMMANDS, EXAMPLES
 
@@ -124,19 +125,18 @@ EXIT_CODES = (
 
 _PAGE_WIDTH = 80
 
+
+def _scenario_lines() -> Iterator[str]:
+    for kind, form in FORMS.items():
+        yield f"  {example_of(kind):<20} {form.help}"
+
+
 _SCENARIOS = """\
 Scenarios: how requests arrive
 
   --scenario A,B,…     each is a case of its own:
 
-  closed_loop          the next run begins when the last one ended (default)
-  paced:20us           the next run begins 20 µs after the last one ended
-  rate:200/s           200 requests a second, evenly (open loop)
-  poisson:500/s        500 requests a second, at random times (open loop)
-  burst:8@10ms         8 requests at once, every 10 ms (open loop)
-  multistream:8        8 requests at once, the next 8 when all are answered
-  offline              all requests are there at once: throughput
-  ahead:8              8 runs are queued ahead on a GPU: its own throughput
+{}
 
   --idle-sweep 20us..1s
                        a paced scenario for each gap in steps of 1, 2 and 5
@@ -211,7 +211,7 @@ def _settings() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "scenarios": lambda: _SCENARIOS,
+    "scenarios": lambda: _SCENARIOS.format("\n".join(_scenario_lines())),
     "conditions": lambda: _CONDITIONS,
     "names": lambda: _NAMES,
     "exit-codes": _exit_codes,

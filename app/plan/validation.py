@@ -11,7 +11,7 @@ import psutil
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.scenario import NO_BATCHER, Condition, Scenario
+from app.cases.scenario import NO_BATCHER, Condition, Scenario, examples
 from app.cases.user_files import NO_USER_FILES
 from app.machine.installed_runtimes import clock_of
 from app.machine.placement import as_list, cores_online, usable_cores
@@ -64,7 +64,7 @@ def _reject_arrivals(sweep: Sweep, batcher_text: str) -> None:
             raise PlanError(
                 f"{batcher_text} needs requests that arrive by themselves, and {text} "
                 "waits for answers",
-                "use --scenario rate:200/s, poisson:200/s or burst:8@10ms",
+                f"use --scenario {examples(open_loop=True)}",
             )
 
 

@@ -23,7 +23,7 @@ def arrivals_ns(scenario: Scenario, duration_s: float, seed: int) -> np.ndarray:
     """
     if not scenario.is_open_loop:
         raise ValueError(f"{scenario} has no arrivals that are fixed beforehand")
-    if scenario.kind == "poisson":
+    if scenario.form.due == "at random":
         return _poisson_times(scenario.rate_hz, duration_s, seed)
     at_once = max(scenario.count, 1)
     gap_ns = at_once * 1e9 / scenario.arrivals_hz

@@ -138,7 +138,7 @@ def _with_start(
 ) -> RoundSchedule:
     """The same after the start that its queue takes, at most as long as what is counted."""
     rate_hz = scenario.arrivals_hz
-    settling_time_s = settling_s(rate_hz, capacity_hz, is_random=scenario.kind == "poisson")
+    settling_time_s = settling_s(rate_hz, capacity_hz, is_random=scenario.form.due == "at random")
     maximum_s = min(schedule.seconds, MAXIMUM_ARRIVALS / rate_hz - schedule.seconds)
     # Whole gaps, so that even requests stay even.
     gap_s = max(scenario.count, 1) / rate_hz

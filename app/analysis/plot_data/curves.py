@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from app.analysis.comparison.measured_case import Key, names, runtime_label
 from app.analysis.plot_data.series import Series, number
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.dimensions import matching_key, without
-from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
+from app.cases.scenario import CLOSED_LOOP, FORMS, Scenario, ScenarioKind
 from app.formatting.case_labels import differences
 from app.plan.expand import MINIMUM_GAPS
 from app.stats.open_loop import knee
@@ -86,7 +86,12 @@ Quantity = Literal["rate", "gap"]
 FEWEST = 3
 """Cases that make a curve: two are a line, whatever lies between them."""
 PERCENTILES = ("p50", "p99")
-_QUANTITIES: dict[ScenarioKind, Quantity] = {"paced": "gap", "rate": "rate", "poisson": "rate"}
+_QUANTITIES: dict[ScenarioKind, Quantity] = {
+    kind: quantity
+    for kind, form in FORMS.items()
+    for quantity in get_args(Quantity)
+    if f"{{{quantity}}}" in form.figures
+}
 
 
 class RateFound(Protocol):
@@ -147,7 +152,7 @@ class Curve:
 
 def load_of(scenario: Scenario) -> float:
     """Where a case lies: its gap in microseconds, or its rate."""
-    return scenario.gap_us if scenario.kind == "paced" else scenario.rate_hz
+    return scenario.gap_us or scenario.rate_hz
 
 
 def curves(series: Sequence[Series]) -> list[Curve]:
@@ -167,11 +172,11 @@ def curves(series: Sequence[Series]) -> list[Curve]:
             )
     complete = {key: cases for key, cases in groups.items() if len(cases) >= FEWEST}
     details = differences([_without_load(cases[0].case) for cases in complete.values()])
-    kinds = {kind for _, kind in complete}
+    kinds = {kind for _, kind in complete if _QUANTITIES[kind] == "rate"}
     result = []
     for (rest, kind), cases in complete.items():
         words = [cases[0].runtime, *details[rest]]
-        if kinds >= {"rate", "poisson"} and kind != "paced":
+        if len(kinds) > 1 and kind in kinds:
             words.append(kind)
         sorted_cases = sorted(cases, key=lambda case_series: load_of(case_series.case.scenario))
         result.append(

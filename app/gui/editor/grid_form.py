@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cases.scenario import WAIT_POLICIES, Scenario, ScenarioKind
+from app.cases.scenario import FORMS, WAIT_POLICIES, Scenario, ScenarioKind
 from app.gui.editor.fields import (
     ChoicesField,
     SettingField,
@@ -30,7 +29,6 @@ from app.gui.editor.fields import (
     option_field,
 )
 from app.gui.editor.pickers import ModelPicker, RuntimePicker
-from app.gui.look.terms import TERMS
 from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from app.plan.plan import EMPTY_GRID
@@ -132,28 +130,6 @@ def _tooltip(option: Option) -> str:
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """`text` names a kind as people do; `example` are figures of it, "" where it takes none."""
-
-    kind: ScenarioKind
-    text: str
-    example: str
-    figures: str = ""
-
-
-_ROWS = (
-    _Row("closed_loop", "closed loop", ""),
-    _Row("paced", "paced by", "20us", "gaps between runs, such as 20us, 1ms"),
-    _Row("rate", "at a rate of", "200/s", "rates, such as 100/s, 200/s"),
-    _Row("poisson", "poisson, on average", "200/s", "rates, such as 100/s, 200/s"),
-    _Row("burst", "bursts of", "8@10ms", "how many at once, and how far apart: 8@10ms"),
-    _Row("multistream", "multistream of", "8", "how many at once, such as 4, 8"),
-    _Row("offline", "offline", ""),
-    _Row("ahead", "queued ahead", "8", "how many for each wait, such as 8, 64"),
-)
-
-
 class ScenarioField(QWidget):
     """Each checked kind with each of its figures is one more scenario of the sweep."""
 
@@ -168,21 +144,21 @@ class ScenarioField(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(1, 1)
-        for place, row in enumerate(_ROWS):
-            box = QCheckBox(row.text)
-            name = row.kind.replace("_", " ")
+        for place, (kind, form) in enumerate(FORMS.items()):
+            box = QCheckBox(form.label)
+            name = kind.replace("_", " ")
             box.setAccessibleName(f"scenario {name}")
-            box.setToolTip(TERMS[name])
+            box.setToolTip(form.meaning)
             box.clicked.connect(self._read)
             grid.addWidget(box, place, 0)
-            self.boxes[row.kind] = box
-            if row.example:
-                line = QLineEdit(row.example)
+            self.boxes[kind] = box
+            if form.example:
+                line = QLineEdit(form.example)
                 line.setAccessibleName(f"figures of the scenario {name}")
-                line.setToolTip(f"{row.figures[:1].upper()}{row.figures[1:]}; several with commas.")
+                line.setToolTip(f"{form.hint[:1].upper()}{form.hint[1:]}; several with commas.")
                 line.textEdited.connect(self._read)
                 grid.addWidget(line, place, 1)
-                self.figures[row.kind] = line
+                self.figures[kind] = line
 
     def show_value(self, scenarios: Sequence[str]) -> None:
         """Show these; nothing is emitted."""

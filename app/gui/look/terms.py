@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from app.cases.scenario import FORMS
 from app.plan.settings.table import SETTINGS
 
 _FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
@@ -20,7 +21,9 @@ def _sentence(text: str) -> str:
 
 
 _OF_SETTINGS = {row.term: _sentence(in_fields(row.help)) for row in SETTINGS if row.label}
-TERMS: dict[str, str] = _OF_SETTINGS | {
+TERMS: dict[str, str] = {
+    **_OF_SETTINGS,
+    **{kind.replace("_", " "): form.meaning for kind, form in FORMS.items()},
     "case": "One point of a sweep: one model on one runtime, with its precision, batch size, "
     "sequence length, threads, options and scenario all fixed.",
     "round": "One measuring process of a case. Every case is measured in several of them, because "
@@ -38,20 +41,6 @@ TERMS: dict[str, str] = _OF_SETTINGS | {
     "recomputed from the raw samples when the round ends.",
     "spacing": "The idle time between the end of one inference and the start of the next. Caches "
     "and clocks cool down in it, so spaced latencies are often longer.",
-    "closed loop": "The next inference starts as soon as the last one has finished.",
-    "paced": "The next inference starts a fixed gap after the last one has finished.",
-    "rate": "Requests are due at this rate, evenly, independently of completions. Latency counts "
-    "from when a request was due.",
-    "poisson": "Requests are due at random times with this average rate, as from many users. The "
-    "times are drawn beforehand; latency counts from when a request was due.",
-    "burst": "This many requests are due at once, again and again after a fixed time. Latency "
-    "counts from when they were due.",
-    "multistream": "This many runs begin at once, the next ones when all are answered. One sample "
-    "is all of them.",
-    "offline": "All runs are queued at the start and processed on all lanes. The result is the "
-    "inputs per second.",
-    "ahead": "This many runs are queued on a GPU, with one wait for all of them. The result is "
-    "the inputs per second; no run has a latency.",
     "service time": "From the start of a run to its end, without its wait.",
     "queueing": "From when a run was due to its start: its wait for earlier runs.",
     "wait policy": "How the gap is waited out: spinning keeps the core awake and is exact, "

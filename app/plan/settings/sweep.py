@@ -9,11 +9,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.cases.scenario import (
+    FORMS,
     NO_BATCHER,
     WAIT_POLICIES,
     Condition,
     Scenario,
     WaitPolicy,
+    example_of,
     parse_batcher,
 )
 from app.cases.setting import (
@@ -217,10 +219,9 @@ class Sweep(BaseModel):
             form=Words(lambda word: str(Scenario.parse(word))),
             group=WORK,
             common=True,
-            values="`closed_loop`, `paced:20us`, `rate:200/s`, `poisson:200/s`, `burst:8@10ms`, "
-            "[`multistream:8`, `offline`, "
-            "`ahead:8`](load.md#how-fast-are-several-requests-at-once)",
-            notes="When the next run begins: [load as it arrives](load.md).",
+            values=", ".join(f"`{example_of(kind)}`" for kind in FORMS),
+            notes="When the next run begins: [load as it arrives](load.md), [several requests at "
+            "once](load.md#how-fast-are-several-requests-at-once).",
         ),
     ] = ("closed_loop",)
     wait_policy: Annotated[
