@@ -172,7 +172,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
 
 def run_verify(options: argparse.Namespace) -> int:
     """Print what is damaged; 1 if something is."""
-    from app.present.console.verify import verify_folder
+    from app.present.console.export_formats import verify_folder
 
     code, blocks, text = verify_folder(options.folder)
     return print_document(blocks, options, {"table": lambda: text}) or code

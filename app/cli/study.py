@@ -19,8 +19,8 @@ from app.plan.plan import Plan
 from app.plan.settings.table import by_key
 from app.plan.studies import load_study
 from app.present.console.answer.outcome import INTERRUPTED, Then
+from app.present.console.export_formats import DAMAGED, OK
 from app.present.console.streams import ResilientStream
-from app.present.console.verify import DAMAGED, OK
 from app.present.studies.page import page, page_of_parts, told, written
 from app.present.studies.study import (
     Found,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from app.gui.look.text import caption, plain_tip
 from app.gui.shell import Frame
 from app.gui.views import PLACES
 from app.run_folder.live_status import run_headline
+from exporters import install_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,238 +27,17 @@ class ActionSpec:
     key: str
     text: str
     slot: str
-    shortcut: str = ""
-    tip: str = ""
-    icon: str = ""
-    checkable: bool = False
+    shortcut: str
+    tip: str
+    icon: str
+    checkable: bool
 
 
-_FILE = (
-    ActionSpec(
-        "new",
-        "&New sweep…",
-        "frame.toggle_composer",
-        "Ctrl+N",
-        "Choose what is measured, where and for how long",
-        "new",
-    ),
-    ActionSpec(
-        "open",
-        "&Open…",
-        "files.open_file",
-        "Ctrl+O",
-        "Open a model (.onnx), a run (any file in its folder) or a plan (.toml)",
-        "open",
-    ),
-    ActionSpec(
-        "open_run",
-        "Open run &folder…",
-        "files.open_run",
-        "Ctrl+Shift+O",
-        "Open a run of this machine or another, also one that is still being written",
-    ),
-    ActionSpec(
-        "compare",
-        "Co&mpare with run…",
-        "files.compare_run",
-        "Ctrl+D",
-        "Lay a second run beside the open one: ratios of p50 and p99, and what differs around them",
-    ),
-    ActionSpec(
-        "baseline_run",
-        "Add run as &baseline…",
-        "files.baseline_run",
-        "Ctrl+Shift+B",
-        "Draw another run in grey behind the open one, and show every case's distance from it",
-    ),
-    ActionSpec(
-        "drop_baselines",
-        "&Clear baselines",
-        "drop_baselines",
-        "",
-        "Compare with no baseline",
-    ),
-    ActionSpec(
-        "save_plan",
-        "&Save plan…",
-        "files.save_plan",
-        "Ctrl+S",
-        "Save the sweep in the editor as a TOML file",
-    ),
-    ActionSpec(
-        "export",
-        "&Export view…",
-        "looks.export_view",
-        "Ctrl+E",
-        "Save the view in front as PNG, SVG or CSV, on a light background",
-    ),
-    ActionSpec(
-        "report",
-        "Save repor&t…",
-        "files.write_report",
-        "",
-        "One HTML page of the open run, or of two that are compared, to read without Graphlap",
-    ),
-    ActionSpec(
-        "runs_folder",
-        "Choose where runs are &written…",
-        "files.choose_runs_folder",
-        "",
-        "Where runs that are started here are written",
-    ),
-    ActionSpec(
-        "quit",
-        "&Quit",
-        "close",
-        "Ctrl+Q",
-        "Close the window; a sweep that is being measured goes on",
-    ),
-)
-_EDIT = (
-    ActionSpec(
-        "copy_command",
-        "&Copy as command line",
-        "files.copy_command",
-        "Ctrl+Shift+C",
-        "Copy the command that measures the same cases without a window",
-    ),
-    ActionSpec(
-        "copy_picture",
-        "Copy &picture of the view",
-        "looks.copy_picture",
-        "Ctrl+Shift+E",
-        "Put the view in front on the clipboard, on a light background",
-    ),
-    ActionSpec(
-        "find",
-        "&Find anything…",
-        "finder.find_anything",
-        "Ctrl+K",
-        "Every action, view, case, model, term and recent run by a few letters",
-        "find",
-    ),
-)
-_RUN = (
-    ActionSpec(
-        "run",
-        "&Run sweep",
-        "editor.ask_to_run",
-        "F5",
-        "Measure the sweep in the editor",
-        "run",
-    ),
-    ActionSpec(
-        "pause",
-        "&Pause",
-        "runs.pause_or_resume",
-        "F7",
-        "Pause between rounds, or resume",
-        "pause",
-    ),
-    ActionSpec(
-        "stop",
-        "&Stop",
-        "control.stop",
-        "Shift+F5",
-        "End after the block in flight; the run can be resumed",
-        "stop",
-    ),
-    ActionSpec(
-        "queue",
-        "Add to &queue",
-        "editor.ask_to_queue",
-        "Ctrl+F5",
-        "Measure the sweep in the editor after those that run or wait",
-    ),
-    ActionSpec(
-        "resume_run",
-        "Resume open r&un",
-        "runs.resume_open_run",
-        "Ctrl+R",
-        "Measure what the open run folder still lacks",
-    ),
-    ActionSpec(
-        "follow",
-        "&Follow the measurement",
-        "rows.follow_measurement",
-        "Ctrl+L",
-        "Clear the selection and show the cases that are being measured",
-    ),
-)
-_VIEW = (
-    ActionSpec(
-        "cases",
-        "&Cases",
-        "frame.toggle_cases",
-        "F8",
-        "Fold the list of cases away, or bring it back",
-    ),
-    ActionSpec(
-        "details",
-        "&Details",
-        "frame.toggle_details",
-        "F9",
-        "Fold the table, the queue and the log away, or bring them back",
-    ),
-    ActionSpec(
-        "next_pane",
-        "Ne&xt pane",
-        "frame.next_pane",
-        "F6",
-        "Move the keyboard to the next pane: header, cases, view, details",
-    ),
-    ActionSpec(
-        "previous_pane",
-        "&Previous pane",
-        "frame.previous_pane",
-        "Shift+F6",
-        "Move the keyboard to the pane before",
-    ),
-    ActionSpec(
-        "fill",
-        "&Maximise view",
-        "looks.fill_window",
-        "F11",
-        "Give the view in front the whole window; F11 or Escape brings the others back",
-        "",
-        True,
-    ),
-    ActionSpec(
-        "dark",
-        "Dark &theme",
-        "toggle_theme",
-        "Ctrl+T",
-        "Change between the light and the dark theme",
-        "",
-        True,
-    ),
-    ActionSpec(
-        "reset_layout",
-        "&Reset panes",
-        "frame.reset",
-        "Ctrl+Shift+R",
-        "Show all panes in their first sizes",
-    ),
-)
-_HELP = (
-    ActionSpec(
-        "shortcuts",
-        "Keyboard &shortcuts",
-        "help.show_shortcuts",
-        "F1",
-        "All keyboard shortcuts on one sheet",
-    ),
-    ActionSpec(
-        "terms",
-        "&Terms",
-        "help.show_terms",
-        "Shift+F1",
-        "What p99, spacing, boundary and the other words mean",
-    ),
-    ActionSpec("about", "&About Graphlap", "help.show_about"),
-)
-ACTIONS = {"&File": _FILE, "&Edit": _EDIT, "&Run": _RUN, "&View": _VIEW, "&Help": _HELP}
-"""By the menu that holds them, each in its order there."""
+ACTIONS: dict[str, list[ActionSpec]] = {}
+"""By the menu that holds them, each in its order there: the table of `assets/actions.csv`."""
+for _row in csv.DictReader(install_layout.asset("actions.csv").read_text("utf-8").splitlines()):
+    _is_checkable = bool(_row.pop("checkable"))
+    ACTIONS.setdefault(_row.pop("menu"), []).append(ActionSpec(**_row, checkable=_is_checkable))
 
 
 def build_actions(window: QMainWindow, bar: QMenuBar) -> dict[str, QAction]:

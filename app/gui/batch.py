@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.launch import RunControl
+from app.gui.look.controls import lay, named
 
 _LINES = 5_000
 _AT_ONCE = 1 << 16
@@ -76,24 +77,14 @@ class QueuePanel(QWidget):
         super().__init__(parent)
         self._control = control
         self._queue = control.queue
-        self.list = QListWidget()
-        self.list.setAccessibleName("sweeps that wait")
-        self.note = QLabel(wordWrap=True)
-        self.note.setProperty("muted", True)
-        self.remove, self.start = QPushButton("Remove"), QPushButton("Run next")
-        self.remove.setToolTip("Take this sweep out of the queue")
-        self.start.setToolTip("Go on with the first sweep of the queue")
+        self.list = named(QListWidget(), "sweeps that wait")
+        self.note = named(QLabel(wordWrap=True), muted=True)
+        self.remove = named(QPushButton("Remove"), tip="Take this sweep out of the queue")
+        self.start = named(QPushButton("Run next"), tip="Go on with the first sweep of the queue")
         self.remove.clicked.connect(lambda: self._queue.remove(self.list.currentRow()))
         self.start.clicked.connect(self._go_on)
-        buttons = QHBoxLayout()
-        for button in (self.remove, self.start):
-            buttons.addWidget(button)
-        buttons.addStretch()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.addWidget(self.note)
-        layout.addWidget(self.list, 1)
-        layout.addLayout(buttons)
+        buttons = lay(QHBoxLayout(), self.remove, self.start, 0)
+        lay(QVBoxLayout(self), self.note, (self.list, 1), buttons, margins=(8, 8, 8, 8))
         self._queue.changed.connect(self._refresh)
         control.state_changed.connect(self._refresh)
         self.list.currentRowChanged.connect(self._enable)

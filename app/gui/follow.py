@@ -20,7 +20,7 @@ from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QThreadPo
 
 from app.analysis.plot_data.series import Baseline, ranked
 from app.cases.case import identity_test
-from app.gui.look.errand import Errand
+from app.gui.look.errors import Errand
 from app.run_folder.manifest import MANIFEST
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QApplication
 from app.cases.errors import PlanError
 from app.gui.launch import leave_last_core
 from app.gui.look.errors import ErrorHooks
-from app.gui.look.icons import app_icon
 from app.gui.look.preferences import Preferences
+from app.gui.look.theme import app_icon
 from app.plan.plan import Plan
 from app.run_folder.manifest import MANIFEST
 from exporters.types import FILE_ENDINGS

@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.editor.pickers import ModelPicker
-from app.gui.look.terms import TERMS
-from app.gui.look.text import PlainLabel, plain_tip
+from app.gui.look.controls import lay, named
+from app.gui.look.text import TERMS, PlainLabel, plain_tip
 from app.gui.plots.base import PlotView
 from app.gui.run_feed import RunFeed
 from app.gui.shell import Frame
@@ -112,8 +112,7 @@ class Palette(QDialog):
         self.line = QLineEdit(placeholderText="An action, view, case, model, term or recent run")
         self.line.setAccessibleName("find anything")
         self.line.setClearButtonEnabled(True)
-        self.found = QTreeWidget()
-        self.found.setAccessibleName("what was found")
+        self.found = named(QTreeWidget(), "what was found")
         self.found.setColumnCount(3)
         self.found.setHeaderHidden(True)
         self.found.setRootIsDecorated(False)
@@ -125,15 +124,10 @@ class Palette(QDialog):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        self.hint = PlainLabel(wrap=True)
-        self.hint.setProperty("muted", True)
-        self.hint.setAccessibleName("what it does")
+        self.hint = named(PlainLabel(wrap=True), "what it does", muted=True)
         self.hint.setMinimumHeight(2 * self.fontMetrics().height())
         self.hint.setAlignment(Qt.AlignmentFlag.AlignTop)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.line)
-        layout.addWidget(self.found, 1)
-        layout.addWidget(self.hint)
+        lay(QVBoxLayout(self), self.line, (self.found, 1), self.hint, margins=None)
         self.line.textChanged.connect(self._find)
         self.line.returnPressed.connect(self.choose)
         self.line.installEventFilter(self)
@@ -306,9 +300,7 @@ class Sheet(QDialog):
         area.setWidget(self.text)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.addWidget(area)
-        layout.addWidget(buttons)
+        lay(QVBoxLayout(self), area, buttons, margins=None)
         self.resize(560, 560)
 
 

@@ -16,8 +16,7 @@ from app.analysis.plot_data.card import CardRun
 from app.analysis.plot_data.series import Series
 from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
 from app.gui.launch import CardProcess, DamageCheck, damaged_cases
-from app.gui.plots.read.lit import Lit
-from app.gui.plots.read.reading import Brush
+from app.gui.plots.read.reading import Brush, Lit
 from app.gui.tables.results import ResultsTable
 from app.gui.views import Views
 from app.run_folder.files import Finding, Problem

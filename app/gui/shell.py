@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.controls import lay, named, tool_button
 from app.gui.look.preferences import Preferences
 from app.gui.look.text import Line, caption, plain_tip
 from app.gui.views import ViewArea
@@ -40,9 +41,7 @@ class Header(QWidget):
         self.setAccessibleName("header")
         self.menu_bar = QMenuBar()
         self.menu_bar.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
-        self.run_name = QToolButton()
-        self.run_name.setText(_NO_RUN)
-        self.run_name.setAccessibleName("open run")
+        self.run_name = tool_button(_NO_RUN, "open run", "")
         self.run_name.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.run_name.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.run_name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
@@ -50,21 +49,12 @@ class Header(QWidget):
         self._name = ""
         self._badge: QToolButton | None = None
         self._last_need: object = None
-        self.inputs = Line()
-        self.inputs.setAccessibleName("inputs of the run")
+        self.inputs = named(Line(), "inputs of the run")
         self.inputs.setContentsMargins(10, 0, 10, 3)
         self.inputs.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
         self._row = QHBoxLayout()
-        column.addLayout(self._row)
-        column.addWidget(self.inputs)
-        self._row.setContentsMargins(4, 2, 6, 2)
-        self._row.setSpacing(4)
-        self._row.addWidget(self.menu_bar)
-        self._row.addWidget(self.run_name)
-        self._row.addStretch(1)
+        lay(self._row, self.menu_bar, self.run_name, 1, margins=(4, 2, 6, 2), spacing=4)
+        lay(QVBoxLayout(self), self._row, self.inputs, spacing=0)
 
     def add_badge(self, badge: QToolButton) -> None:
         """What is wrong with the run, right of its name; only its icon where words have no room."""
@@ -76,11 +66,10 @@ class Header(QWidget):
         """The actions that are used most; `recent` opens below the run's name."""
         self.run_name.setMenu(recent)
         for key in BUTTONS:
-            button = QToolButton()
+            button = named(QToolButton(), actions[key].text().replace("&", "").rstrip("…"))
             button.setDefaultAction(actions[key])
             button.setIconSize(_ICON)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setAccessibleName(actions[key].text().replace("&", "").rstrip("…"))
             self._row.addWidget(button)
             self.buttons[key] = button
         self._fit()
@@ -173,11 +162,7 @@ class Frame(QWidget):
             splitter.setHandleWidth(1)
         self._pages: dict[str, QWidget] = {}
         self._stack = QStackedWidget()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(header)
-        column.addWidget(self._stack, 1)
+        lay(QVBoxLayout(self), header, (self._stack, 1), spacing=0)
 
     def fill_in(
         self,

@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.controls import heading
-from app.gui.look.icons import icon_bytes
+from app.gui.look.controls import heading, lay, named
 from app.gui.look.text import PlainLabel, caption, plain_tip
+from app.gui.look.theme import icon_bytes
 from app.run_folder.folder import is_being_written
 from app.run_folder.live_status import run_headline
 
@@ -64,14 +64,13 @@ class StartPage(QWidget):
         self._runs_folder = runs_folder
         self._recent: Sequence[Path] = ()
         self._running: Sequence[Path] = ()
-        self.drop_button = QPushButton("Drop an ONNX model, a run or a plan here\nor choose a file")
-        self.drop_button.setObjectName("drop")
-        self.drop_button.setAccessibleName("open a model, a run or a plan")
-        self.try_button = QPushButton("Try it: measure two small models")
-        self.try_button.setObjectName("primary")
-        self.try_button.setToolTip("Measures cnn_tiny and lstm_tiny on the CPU, in half a minute")
-        self.new_button = QPushButton("New sweep…")
-        self.new_button.setToolTip("Choose models, runtimes and how long to measure (Ctrl+N)")
+        drop = QPushButton("Drop an ONNX model, a run or a plan here\nor choose a file")
+        self.drop_button = named(drop, "open a model, a run or a plan", objectName="drop")
+        tip = "Measures cnn_tiny and lstm_tiny on the CPU, in half a minute"
+        first = QPushButton("Try it: measure two small models")
+        self.try_button = named(first, tip=tip, objectName="primary")
+        tip = "Choose models, runtimes and how long to measure (Ctrl+N)"
+        self.new_button = named(QPushButton("New sweep…"), tip=tip)
         self.drop_button.clicked.connect(self.file_asked)
         self.try_button.clicked.connect(self.try_asked)
         self.new_button.clicked.connect(self.new_asked)
@@ -88,45 +87,23 @@ class StartPage(QWidget):
         picture = QSvgWidget()
         picture.load(icon_bytes())
         picture.setFixedSize(40, 40)
-        picture.setAccessibleName("Graphlap")
-        title = QLabel("Graphlap")
-        title.setProperty("textSize", "title")
-        head = QHBoxLayout()
-        head.addWidget(picture)
-        head.addWidget(title, 1)
+        title = named(QLabel("Graphlap"), textSize="title")
+        head = lay(QHBoxLayout(), named(picture, "Graphlap"), (title, 1))
         words = QLabel("How long do ONNX models take on this machine?", wordWrap=True)
-        words.setProperty("muted", True)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.try_button, 2)
-        buttons.addWidget(self.new_button, 1)
-        box = QWidget()
+        buttons = lay(QHBoxLayout(), (self.try_button, 2), (self.new_button, 1))
+        parts = (self.running_rows, self.drop_button, buttons, self._recent_title, self.recent_rows)
+        box, page = QWidget(), QWidget()
         box.setMaximumWidth(_WIDEST * self.fontMetrics().height())
         column = QVBoxLayout(box)
-        column.setSpacing(12)
-        column.addLayout(head)
-        column.addWidget(words)
-        column.addLayout(self.running_rows)
-        column.addWidget(self.drop_button)
-        column.addLayout(buttons)
-        column.addWidget(self._recent_title)
-        column.addLayout(self.recent_rows)
-        page = QWidget()
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(box, 100)
-        row.addStretch(1)
-        middle = QVBoxLayout(page)
-        middle.addStretch(2)
-        middle.addLayout(row)
-        middle.addStretch(3)
+        lay(column, head, named(words, muted=True), *parts, margins=None, spacing=12)
+        row = lay(QHBoxLayout(), 1, (box, 100), 1)
+        lay(QVBoxLayout(page), 2, row, 3, margins=None)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setAccessibleName("start page")
         area.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
+        lay(QVBoxLayout(self), area)
 
     def show_recent(self, folders: Sequence[Path]) -> None:
         """List the runs that were open last."""
@@ -162,18 +139,12 @@ class StartPage(QWidget):
 
     def _row(self, folder: Path, text: str) -> QPushButton:
         """A button with the run's name, and with what is known of it in the line below."""
-        row = QPushButton(flat=True)
-        row.setProperty("row", True)
-        row.setAccessibleName(f"open {caption(folder.name)}")
+        tip = plain_tip(f"{text}\n{folder}")
+        row = named(QPushButton(flat=True), f"open {caption(folder.name)}", tip, row=True)
         row.setAccessibleDescription(text)
-        row.setToolTip(plain_tip(f"{text}\n{folder}"))
-        name, line = PlainLabel(folder.name), PlainLabel(text)
-        line.setProperty("muted", True)
-        line.setProperty("textSize", "small")
-        column = QVBoxLayout(row)
-        column.setContentsMargins(8, 4, 8, 4)
-        column.setSpacing(0)
-        for words in (name, line):
+        line = named(PlainLabel(text), muted=True, textSize="small")
+        column = lay(QVBoxLayout(row), margins=(8, 4, 8, 4), spacing=0)
+        for words in (PlainLabel(folder.name), line):
             words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             words.setMinimumWidth(1)
             column.addWidget(words)

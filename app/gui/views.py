@@ -24,11 +24,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.controls import Choice, tool_button
+from app.gui.look.controls import Choice, lay, tool_button
 from app.gui.plots.base import PlotView
-from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
+from app.gui.plots.figure_view import CapabilityView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, ScheduleView
@@ -152,9 +152,7 @@ class PlaceWidget(QWidget):
         for plot in self.plots.values():
             self._stack.addWidget(plot)
             self.bars.addWidget(plot.take_bar())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        lay(QVBoxLayout(self), self._stack)
         titles = {spec.key: spec.title for spec in place.views}
         self.switch = Choice(f"{place.title}: plot", titles, "Chooses which plot is shown.")
         self.switch.activated.connect(lambda: self.show_plot(self.switch.value))
@@ -211,20 +209,12 @@ class ViewArea(QWidget):
 
     def _lay_out(self) -> None:
         self.head = QWidget()
-        row = QHBoxLayout(self.head)
-        row.setContentsMargins(4, 0, 4, 0)
-        row.setSpacing(6)
-        row.addWidget(self.bar)
-        row.addWidget(self.plus)
+        row = lay(QHBoxLayout(self.head), self.bar, self.plus, margins=(4, 0, 4, 0), spacing=6)
         row.addWidget(self._switches, 0, Qt.AlignmentFlag.AlignVCenter)
         self._bars.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._bars.setMinimumWidth(_LEAST_CONTROLS_LINES * self.fontMetrics().height())
         row.addWidget(self._bars, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.head)
-        column.addWidget(self._stack, 1)
+        lay(QVBoxLayout(self), self.head, (self._stack, 1), spacing=0)
 
     @property
     def current(self) -> str:

@@ -21,10 +21,10 @@ from app.gui.file_commands import TAKEN, FileCommands, paths_of
 from app.gui.follow import GarbageCollector
 from app.gui.launch import RunControl, SweepQueue, log_of
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
-from app.gui.look.icons import glyph
 from app.gui.look.preferences import Preferences
 from app.gui.look.style_sheet import apply_theme, prepare_application
-from app.gui.look.terms import in_fields
+from app.gui.look.text import in_fields
+from app.gui.look.theme import glyph
 from app.gui.palette import (
     Finder,
     HelpCommands,

@@ -162,6 +162,14 @@ def table(
     return Table(tuple(columns), tuple(map(tuple, rows)), caption)
 
 
+def section(
+    heading: str, columns: Iterable[Column], rows: Iterable[Sequence[Cell | str]], caption: str = ""
+) -> Iterator[Block]:
+    """A table below a heading of its own, within a part of the document."""
+    yield Heading(heading, 3)
+    yield table(columns, rows, caption)
+
+
 def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
     """The blocks in order, details as a heading and what is in them."""
     for block in blocks:

@@ -5,7 +5,7 @@
 a number is `{"value", "unit", "text"}`, where `value` is null for what has no number, with `low`
 and `high` where it has an interval; a cell of a name is a text, or null. What is added later is a
 new key or a new type. The document of a run has `run` before its blocks
-(`run_facts` of `app/present/console/answer/summary.py`).
+(`run_facts` of `app/present/console/answer/document.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Documents on a terminal, wrapped to its width and coloured; the choice of an output format."""
+"""Documents on a terminal, wrapped to its width and coloured, and in Markdown, with names escaped
+and tables that any viewer shows; the choice of an output format."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 from unicodedata import category, east_asian_width
+from urllib.parse import quote
 
 from app.formatting.text import printable
 from app.present.document import (
@@ -376,6 +378,57 @@ def document_text(
         from app.present.json import csv_text
 
         return csv_text(blocks)
-    from app.present.markdown import as_markdown
-
     return as_markdown(blocks)
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&$@!]|:(?=//)|(?<=[wW]{3})\.)")
+"""What may begin a format, a link, a tag, an entity, a formula or a mention; of an address, what
+GitHub would make a link of."""
+_LIST_MARKER = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+"""What would begin a list where the text begins a line."""
+
+
+def escaped(text: str) -> str:
+    """The text so that Markdown shows it as it is, on one line."""
+    line = _MARKDOWN.sub(r"\\\1", printable(" ".join(text.split())))
+    return _LIST_MARKER.sub(r"\1\\\2", line)
+
+
+def as_markdown(blocks: Iterable[Block]) -> str:
+    """The page. Names are a user's: nothing in one is taken for Markdown or HTML."""
+    parts = ("\n".join(_markdown_lines(block)) for block in unfolded(blocks))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _markdown_lines(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(text, level):
+            yield f"{'#' * level} {escaped(text)}"
+        case Paragraph(text):
+            yield escaped(text)
+        case Points(sentences):
+            yield from (f"- {escaped(sentence)}" for sentence in sentences)
+        case Note(label, text):
+            yield f"- **{escaped(label)}**: {escaped(text)}"
+        case Command(line, purpose):
+            if purpose:
+                yield f"{escaped(purpose)}:"
+                yield ""
+            yield f"```\n{line}\n```"
+        case Picture(file, description):
+            yield f"![{escaped(description)}]({quote(file)})"
+        case Table():
+            yield from _markdown_table(block)
+
+
+def _markdown_table(table: Table) -> Iterator[str]:
+    yield _markdown_row(escaped(column.title) for column in table.columns)
+    yield _markdown_row("---" if column.is_name else "---:" for column in table.columns)
+    yield from (_markdown_row(escaped(text_of(cell)) for cell in row) for row in table.rows)
+    if table.caption:
+        yield ""
+        yield escaped(table.caption)
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

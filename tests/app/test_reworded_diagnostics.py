@@ -21,9 +21,9 @@ from app.analysis.insights.quality import causes
 from app.cases.case import Case
 from app.cases.round import OpenLoop
 from app.cases.scenario import Scenario
-from app.gui.tables.query import Term
+from app.gui.tables.columns import Term
 from app.present.console.regression_gate import as_junit
-from app.present.console.run_summary import summarise_run
+from app.present.console.run_summary import row_marks
 from app.present.console.verdicts import as_json
 from app.run_folder.diagnostics import (
     CODES,
@@ -98,7 +98,7 @@ def observed(path: Path) -> dict[str, Any]:
         "diagnostics": [diagnostics_of(row) for row in rows],
         "groups": [(entry.code, entry.case_ids) for entry in warning_groups(rows)],
         "causes": [(entry.status, entry.codes, entry.case_ids) for entry in causes(rows)],
-        "marks": summarise_run(rows_measured).marks,
+        "marks": row_marks(warning_groups(rows)),
         "filter": [term.fits(row[CODES]) for row in rows],
         "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in json_rows],
         "verify": main(["verify", str(path)]),

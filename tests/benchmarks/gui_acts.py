@@ -17,8 +17,7 @@ from app.analysis.plot_data.series import Series
 from app.gui.plots.base import PlotView
 from app.gui.plots.distributions import PercentileView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.read.lit import Lit
-from app.gui.plots.read.reading import Brush
+from app.gui.plots.read.reading import Brush, Lit
 from app.gui.plots.timeline import TimelineView
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.results import ResultsTable

@@ -22,7 +22,7 @@ from app.present.document import (
     Points,
     Table,
 )
-from app.present.markdown import as_markdown
+from app.present.terminal import as_markdown
 from runtimes.errors import Unsupported
 from tests.checkout import ROOT
 from tests.runtimes.fpga.published import Predicted, Row, left_out_errors, predict, read_rows

@@ -22,10 +22,10 @@ from app.__main__ import main
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
 from app.present.console.export_formats import export
-from app.present.markdown import as_markdown, escaped
 from app.present.report.page import page
 from app.present.studies.page import page as study_page
 from app.present.studies.study import found_in, study
+from app.present.terminal import as_markdown, escaped
 from app.run_folder.manifest import read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from app.present.document import Block, Paragraph, Points, names, table
-from app.present.markdown import as_markdown
+from app.present.terminal import as_markdown
 from tests.checkout import ROOT
 
 VERDICTS = ("pass", "fail", "not run")

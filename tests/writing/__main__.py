@@ -46,7 +46,8 @@ def main() -> int:
 
 def offenders() -> Iterator[tuple[str, str, str]]:
     """Place, word and remedy, in the files that git tracks."""
-    command = ["git", "ls-files", "docs/*.md", ":(glob)*.md", *(f"{top}*.py" for top in PRODUCT)]
+    pages = ("docs/*.md", ":(glob)*.md", "assets/actions.csv", "assets/terms.csv")
+    command = ["git", "ls-files", *pages, *(f"{top}*.py" for top in PRODUCT)]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     for file in process.stdout.splitlines():
         if file in RECORDS or not (ROOT / file).is_file():

@@ -2,7 +2,7 @@
 
 Rows that are not valid are grouped by the codes of their errors, others by status and reason.
 
-Each issue names its rows by a filter of the results table (`app/gui/tables/query.py`), which
+Each issue names its rows by a filter of the results table (`app/gui/tables/columns.py`), which
 finds those rows and no others.
 """
 

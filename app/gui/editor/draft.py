@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QThreadPool, Signal
 from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QMenu, QPushButton
 
+from app.gui.look.controls import named
 from app.plan.plan import Plan
 from app.plan.plan_files import load_suite, suite_names
 from app.plan.settings.sweep import Sweep
@@ -121,8 +122,7 @@ class PresetButton(QPushButton):
 
     def __init__(self) -> None:
         super().__init__("Start from a suite or study")
-        self.setAccessibleName("presets and suites")
-        self.setToolTip("Fill the form with a plan that ships")
+        named(self, "presets and suites", "Fill the form with a plan that ships")
         menu = QMenu(self)
         self.setMenu(menu)
         menu.addAction("First measurement", lambda: self.chosen.emit(FIRST, "first measurement"))

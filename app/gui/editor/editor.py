@@ -27,9 +27,8 @@ from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.pickers import runtime_facts
 from app.gui.editor.plan_form import PlanForm
-from app.gui.look.controls import heading, tool_button
-from app.gui.look.terms import in_fields
-from app.gui.look.text import PlainLabel
+from app.gui.look.controls import heading, lay, named, tool_button
+from app.gui.look.text import PlainLabel, in_fields
 from app.plan.estimate import Estimate, check_plan, model_faults
 from app.plan.expand import sizes_assumed
 from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
@@ -46,20 +45,12 @@ class Footer(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("footer")
-        self.verdict = PlainLabel(wrap=True)
-        self.verdict.setAccessibleName("number of cases and expected time")
-        self.run_button = QPushButton("Run")
-        self.run_button.setObjectName("primary")
-        self.run_button.setToolTip("Start measuring (F5)")
-        self.queue_button = QPushButton("Queue")
-        self.queue_button.setToolTip("Measure this after the sweeps that run or wait")
-        self.copy_button = QPushButton("Copy command")
-        self.copy_button.setToolTip("Copy the command line that measures the same cases")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 8, 16, 8)
-        row.addWidget(self.verdict, 1)
-        for button in (self.copy_button, self.queue_button, self.run_button):
-            row.addWidget(button)
+        self.verdict = named(PlainLabel(wrap=True), "number of cases and expected time")
+        run, queue, copy = map(QPushButton, ("Run", "Queue", "Copy command"))
+        self.run_button = named(run, tip="Start measuring (F5)", objectName="primary")
+        self.queue_button = named(queue, tip="Measure this after the sweeps that run or wait")
+        self.copy_button = named(copy, tip="Copy the command line that measures the same cases")
+        lay(QHBoxLayout(self), (self.verdict, 1), copy, queue, run, margins=(16, 8, 16, 8))
 
     def tell(self, text: str, *, wrong: bool, ready: bool) -> None:
         """Say this, as a fault where it is one."""
@@ -139,8 +130,7 @@ class SweepEditor(QWidget):
         self._visits += 1
 
     def _lay_out(self) -> None:
-        self.tabs = QTabBar(drawBase=False)
-        self.tabs.setAccessibleName("grids of the sweep")
+        self.tabs = named(QTabBar(drawBase=False), "grids of the sweep")
         hint = "Add another grid of models, runtimes and settings to the sweep"
         self.add_grid = tool_button("Add a grid", "add a grid", hint)
         hint = "Remove this grid from the sweep"
@@ -149,14 +139,8 @@ class SweepEditor(QWidget):
         self.remove_grid.clicked.connect(self._remove_grid)
         self.close_button = tool_button("Close", "close", "Back to where you were (Escape)")
         self.close_button.clicked.connect(self.close_asked)
-        header = QHBoxLayout()
-        header.setContentsMargins(16, 10, 16, 4)
-        header.addWidget(heading("New sweep"))
-        header.addWidget(self.preset_button)
-        header.addWidget(self.tabs)
-        header.addWidget(self.remove_grid)
-        header.addStretch(1)
-        header.addWidget(self.close_button)
+        buttons = (self.preset_button, self.tabs, self.remove_grid, 1, self.close_button)
+        header = lay(QHBoxLayout(), heading("New sweep"), *buttons, margins=(16, 10, 16, 4))
         self._steps = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._steps.setSpacing(24)
         steps = (
@@ -168,30 +152,20 @@ class SweepEditor(QWidget):
             self._steps.addWidget(_step(title, part), 1)
         rest = QWidget()
         column = QVBoxLayout(rest)
-        column.setContentsMargins(8, 0, 0, 0)
         column.addWidget(self.add_grid, 0, Qt.AlignmentFlag.AlignLeft)
-        for part in (self.plan_form.rest, self.grid_form.rest, self.plan_form):
-            column.addWidget(part)
+        forms = (self.plan_form.rest, self.grid_form.rest, self.plan_form)
+        lay(column, *forms, margins=(8, 0, 0, 0))
         hint = "Name, precision, scenarios, options of runtimes, verdicts, limits, files"
         self.advanced = Fold("Advanced", hint, rest)
         inner = QWidget()
         inner.setMaximumWidth(_WIDEST * self.fontMetrics().height())
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(16, 4, 16, 8)
-        column.addLayout(self._steps)
-        column.addWidget(self.advanced)
-        column.addStretch()
+        lay(QVBoxLayout(inner), self._steps, self.advanced, 0, margins=(16, 4, 16, 8))
         self.area = QScrollArea(widgetResizable=True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setAccessibleName("form of the sweep")
         self.area.setWidget(inner)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(header)
-        layout.addWidget(self.area, 1)
-        layout.addWidget(self.footer)
+        lay(QVBoxLayout(self), header, (self.area, 1), self.footer, spacing=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """The steps stand side by side where there is room for all of them."""
@@ -389,9 +363,5 @@ def _looked_into(draft: Plan, plan: Plan) -> tuple[Plan, Estimate]:
 def _step(title: str, part: QWidget) -> QWidget:
     """A part of the form below its title, at the top of its column."""
     step = QWidget()
-    column = QVBoxLayout(step)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.addWidget(heading(title))
-    column.addWidget(part)
-    column.addStretch(1)
+    lay(QVBoxLayout(step), heading(title), part, 1)
     return step

@@ -12,14 +12,13 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.cases.setting import Setting, field_text, field_value
-from app.gui.look.controls import FlowLayout
-from app.gui.look.terms import TERMS
+from app.gui.look.controls import FlowLayout, lay, tool_button
+from app.gui.look.text import TERMS
 from app.plan.settings.table import default_of
 from exporters.types import GraphlapError
 from runtimes.options import Option, OptionValue
@@ -108,20 +107,14 @@ class Fold(QWidget):
     def __init__(self, title: str, hint: str, content: QWidget) -> None:
         super().__init__()
         self.content = content
-        self.button = QToolButton()
+        self.button = tool_button(title, "", hint)
         self.button.setCheckable(True)
-        self.button.setText(title)
-        self.button.setToolTip(hint)
         self.button.setAccessibleDescription(hint)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setAutoRaise(True)
         self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.button.toggled.connect(self._show)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(self.button)
-        column.addWidget(content)
+        lay(QVBoxLayout(self), self.button, content, spacing=2)
         self._show(False)
 
     def open(self) -> None:

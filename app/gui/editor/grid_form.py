@@ -29,6 +29,7 @@ from app.gui.editor.fields import (
     option_field,
 )
 from app.gui.editor.pickers import ModelPicker, RuntimePicker
+from app.gui.look.controls import lay, named
 from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from app.plan.plan import EMPTY_GRID
@@ -49,12 +50,8 @@ class OptionsForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._none = QLabel("Choose runtimes to see their options")
-        self._none.setProperty("muted", True)
-        self._none.setWordWrap(True)
-        self._layout.addWidget(self._none)
+        self._none = QLabel("Choose runtimes to see their options", wordWrap=True)
+        self._layout = lay(QVBoxLayout(self), named(self._none, muted=True))
         self.fields: dict[str, ChoicesField | ValuesField] = {}
         self._groups: dict[str, QGroupBox] = {}
         self._table: dict[str, Option] = {}
@@ -145,17 +142,14 @@ class ScenarioField(QWidget):
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(1, 1)
         for place, (kind, form) in enumerate(FORMS.items()):
-            box = QCheckBox(form.label)
             name = kind.replace("_", " ")
-            box.setAccessibleName(f"scenario {name}")
-            box.setToolTip(form.meaning)
+            box = named(QCheckBox(form.label), f"scenario {name}", form.meaning)
             box.clicked.connect(self._read)
             grid.addWidget(box, place, 0)
             self.boxes[kind] = box
             if form.example:
-                line = QLineEdit(form.example)
-                line.setAccessibleName(f"figures of the scenario {name}")
-                line.setToolTip(f"{form.hint[:1].upper()}{form.hint[1:]}; several with commas.")
+                tip = f"{form.hint[:1].upper()}{form.hint[1:]}; several with commas."
+                line = named(QLineEdit(form.example), f"figures of the scenario {name}", tip)
                 line.textEdited.connect(self._read)
                 grid.addWidget(line, place, 1)
                 self.figures[kind] = line
@@ -228,9 +222,8 @@ class GridForm(QObject):
         self.runtimes = RuntimePicker()
         self.precisions = ChoicesField("precision", PRECISIONS)
         self.scenarios = ScenarioField()
-        self.wait_policy = QComboBox()
+        self.wait_policy = named(QComboBox(), "wait policy")
         self.wait_policy.addItems(WAIT_POLICIES)
-        self.wait_policy.setAccessibleName("wait policy")
         self.options = OptionsForm()
         self._parts: dict[str, Any] = {
             "models": self.models,
@@ -306,14 +299,7 @@ def _for_runtimes(options: Any, specs: Iterable[str]) -> dict[str, Any]:
 
 def _column(*parts: QWidget | QFormLayout) -> QWidget:
     column = QWidget()
-    layout = QVBoxLayout(column)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(8)
-    for part in parts:
-        if isinstance(part, QWidget):
-            layout.addWidget(part)
-        else:
-            layout.addLayout(part)
+    lay(QVBoxLayout(column), *parts, spacing=8)
     return column
 
 

@@ -27,10 +27,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.controls import children
-from app.gui.look.icons import glyph
-from app.gui.look.terms import TERMS
-from app.gui.look.text import PlainLabel, plain_tip
+from app.gui.look.controls import children, lay, named
+from app.gui.look.text import TERMS, PlainLabel, plain_tip
+from app.gui.look.theme import glyph
 from app.machine import installed_runtimes
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, Definition, GraphlapError
@@ -86,19 +85,14 @@ class ModelPicker(QWidget):
         )
         self.search.setAccessibleName("search models")
         self.tree = ModelTree()
-        self.count = QLabel()
-        self.count.setProperty("muted", True)
-        self.fault = PlainLabel(wrap=True)
-        self.fault.setProperty("wrong", True)
-        self.fault.setAccessibleName("models that can't be read")
+        self.count = named(QLabel(), muted=True)
+        self.fault = named(PlainLabel(wrap=True), "models that can't be read", wrong=True)
         self.fault.hide()
-        self.assumed = PlainLabel(wrap=True)
-        self.assumed.setAccessibleName("sizes that were assumed")
+        self.assumed = named(PlainLabel(wrap=True), "sizes that were assumed")
         self.assumed.hide()
-        self.add_file = QPushButton("Add file…")
-        self.add_file.setToolTip("Add .onnx files; they can also be dropped on the list")
-        self.clear = QPushButton("Clear")
-        self.clear.setToolTip("Take the check marks off all models")
+        tip = "Add .onnx files; they can also be dropped on the list"
+        self.add_file = named(QPushButton("Add file…"), tip=tip)
+        self.clear = named(QPushButton("Clear"), tip="Take the check marks off all models")
         self._items: dict[str, QTreeWidgetItem] = {}
         self._selection: tuple[str, ...] = ()
         self._faults: Mapping[str, GraphlapError] = {}
@@ -111,18 +105,9 @@ class ModelPicker(QWidget):
         self.clear.clicked.connect(lambda: self.edited.emit(()))
 
     def _lay_out(self) -> None:
-        footer = QHBoxLayout()
-        footer.addWidget(self.count, 1)
-        footer.addWidget(self.clear)
-        footer.addWidget(self.add_file)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self.search)
-        layout.addWidget(self.tree, 1)
-        layout.addWidget(self.fault)
-        layout.addWidget(self.assumed)
-        layout.addLayout(footer)
+        footer = lay(QHBoxLayout(), (self.count, 1), self.clear, self.add_file)
+        parts = (self.search, (self.tree, 1), self.fault, self.assumed, footer)
+        lay(QVBoxLayout(self), *parts, spacing=4)
 
     def _fill(self) -> None:
         suites = catalogue.by_suite()
@@ -294,18 +279,11 @@ class RuntimePicker(QWidget):
         self.tree.setUniformRowHeights(True)
         self.tree.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.tree)
         self.another = QLineEdit(placeholderText="another, such as ort-cpu@ort127, then Enter")
-        self.another.setAccessibleName("another runtime")
-        self.another.setToolTip(TERMS["environments"])
+        named(self.another, "another runtime", TERMS["environments"])
         self.another.returnPressed.connect(self._add)
-        layout.addWidget(self.another)
-        self.default = PlainLabel(wrap=True)
-        self.default.setProperty("muted", True)
-        self.default.setAccessibleName("runtimes that are measured")
-        layout.addWidget(self.default)
+        self.default = named(PlainLabel(wrap=True), "runtimes that are measured", muted=True)
+        lay(QVBoxLayout(self), self.tree, self.another, self.default)
         self._items: dict[str, QTreeWidgetItem] = {}
         self._selection: tuple[str, ...] = ()
         self._absent: QTreeWidgetItem | None = None

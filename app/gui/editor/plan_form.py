@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 
 from app.cases.setting import FOLDS, Setting, Switch
 from app.gui.editor.fields import Fold, SettingField, add_row, new_form
-from app.gui.look.controls import FlowLayout
-from app.gui.look.terms import TERMS
+from app.gui.look.controls import FlowLayout, lay, named
+from app.gui.look.text import TERMS
 from app.plan.plan import EMPTY, Plan, named_lengths
 from app.plan.settings.table import PLAN_SETTINGS, by_key
 from app.stats.required_rounds import MAXIMUM_ROUNDS
@@ -56,11 +56,9 @@ class PlanForm(QWidget):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.activated.connect(self.fields["baseline"].textEdited)
         self.fields["baseline"].setCompleter(completer)
-        self.name = QLineEdit()
+        self.name = named(QLineEdit(), "name of the sweep")
         self.name.setValidator(QRegularExpressionValidator(_NAME, self))
-        self.name.setAccessibleName("name of the sweep")
-        self.profile = QComboBox()
-        self.profile.setAccessibleName("profile of the sweep")
+        self.profile = named(QComboBox(), "profile of the sweep")
         for name, profile in named_lengths().items():
             length = f"{profile.rounds} rounds of at least {profile.limits.min_s:g} s"
             self.profile.addItem(f"{name.capitalize()}: {length}", name)
@@ -77,11 +75,7 @@ class PlanForm(QWidget):
         add_row(rest, "&Name", self.name, "The name of the sweep, and of its run folder.")
         self._add(rest, "seed")
         self.folds = {title: self._fold(title, rows) for title, rows in _FOLDS.items()}
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        for fold in self.folds.values():
-            layout.addWidget(fold)
+        lay(QVBoxLayout(self), *self.folds.values(), spacing=2)
         self.name.textEdited.connect(lambda text: self._edit("name", text or "sweep"))
         self.profile.activated.connect(lambda: self._edit("profile", self.profile.currentData()))
         for key, field in self.fields.items():
@@ -159,7 +153,4 @@ def _form() -> tuple[QWidget, QFormLayout]:
 
 
 def _box(row: Setting) -> QCheckBox:
-    box = QCheckBox(row.label)
-    box.setAccessibleName(f"{row.term} of the sweep")
-    box.setToolTip(TERMS[row.term])
-    return box
+    return named(QCheckBox(row.label), f"{row.term} of the sweep", TERMS[row.term])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCheckBox,
     QComboBox,
     QFrame,
@@ -21,14 +23,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+BoxT = TypeVar("BoxT", bound=QBoxLayout)
+WidgetT = TypeVar("WidgetT", bound=QWidget)
+
 
 class Choice(QComboBox):
     """One of several keys, each shown by its text."""
 
     def __init__(self, name: str, texts: Mapping[str, str], hint: str) -> None:
         super().__init__()
-        self.setAccessibleName(name)
-        self.setToolTip(hint)
+        named(self, name, hint)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.set_texts(texts)
 
@@ -57,25 +61,53 @@ class Switch(QCheckBox):
 
     def __init__(self, name: str, hint: str, *, on: bool = True) -> None:
         super().__init__(name)
-        self.setAccessibleName(name)
-        self.setToolTip(hint)
-        self.setChecked(on)
+        named(self, name, hint).setChecked(on)
 
 
 def tool_button(text: str, name: str, tip: str) -> QToolButton:
     """`name` is what a screen reader calls it."""
-    button = QToolButton()
+    button = named(QToolButton(), name, tip)
     button.setText(text)
-    button.setAccessibleName(name)
-    button.setToolTip(tip)
     return button
+
+
+def lay(
+    layout: BoxT,
+    *parts: QWidget | QLayout | tuple[QWidget | QLayout, int] | int,
+    margins: tuple[int, int, int, int] | None = (0, 0, 0, 0),
+    spacing: int | None = None,
+) -> BoxT:
+    """Put the parts into the layout, each with its stretch in a pair; a number is a stretch of its
+    own. Without `margins`, or `spacing`, the style's."""
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    if spacing is not None:
+        layout.setSpacing(spacing)
+    for part in parts:
+        item, stretch = part if isinstance(part, tuple) else (part, 0)
+        if isinstance(item, QWidget):
+            layout.addWidget(item, stretch)
+        elif isinstance(item, QLayout):
+            layout.addLayout(item, stretch)
+        else:
+            layout.addStretch(item)
+    return layout
+
+
+def named(widget: WidgetT, name: str = "", tip: str = "", **properties: object) -> WidgetT:
+    """The widget with what a screen reader calls it, its tool tip, and what style sheets ask of."""
+    if name:
+        widget.setAccessibleName(name)
+    if tip:
+        widget.setToolTip(tip)
+    for key, value in properties.items():
+        widget.setProperty(key, value)
+    return widget
 
 
 def heading(text: str) -> QLabel:
     """The title of a part of a page."""
-    label = QLabel(text)
-    label.setProperty("textSize", "heading")
-    return label
+    return named(QLabel(text), textSize="heading")
 
 
 def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
@@ -93,10 +125,7 @@ class ControlBar(QWidget):
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._controls: list[QWidget] = []
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(_SPACING_PX)
-        self._row.addStretch(1)
+        self._row = lay(QHBoxLayout(self), 1, spacing=_SPACING_PX)
         self.more = tool_button(
             "More…",
             f"{name}: more options",

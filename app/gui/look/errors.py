@@ -1,4 +1,4 @@
-"""Errors as a dialog whose text can be copied, and the hooks that lead every one to it.
+"""Work in another thread; errors as a dialog whose text can be copied, and hooks that lead there.
 
 A `GraphlapError` is shown as its sentence; anything else is a fault of the program and
 brings its traceback along.
@@ -12,12 +12,34 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QThreadPool, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from exporters.types import GraphlapError
+
+
+class Errand(QObject):
+    """`done` carries the errand and what `work` returned, or the GraphlapError that ended it. It
+    belongs to no widget, which may be gone by then."""
+
+    done = Signal(object, object)
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__()
+        self._work = work
+
+    def begin(self) -> None:
+        QThreadPool.globalInstance().start(self._run)
+
+    def _run(self) -> None:
+        try:
+            result = self._work()
+        except GraphlapError as error:
+            result = error
+        self.done.emit(self, result)
 
 
 class ErrorDialog(QMessageBox):

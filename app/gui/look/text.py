@@ -1,7 +1,8 @@
-"""Names and foreign texts: shortened to their room, never read as HTML nor as a formula."""
+"""Names and foreign texts, shortened to their room, never read as HTML nor as a formula; terms."""
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -13,9 +14,12 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from app.cases.scenario import FORMS
 from app.formatting.text import printable, storable
+from app.plan.settings.table import SETTINGS
 from app.run_folder.files import replacing
 from app.run_folder.table import csv_line, neutralise_formula
+from exporters import install_layout
 from exporters.types import GraphlapError
 
 
@@ -196,3 +200,23 @@ def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return neutralise_formula(storable(value)) if isinstance(value, str) else str(value)
+
+
+_FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
+_FIELDS = {row.flag: f"“{row.label.replace('&', '')}”" for row in SETTINGS if row.label}
+
+
+def in_fields(text: str) -> str:
+    """The sentence with the names of fields where it has options of the command line."""
+    return _FLAG.sub(lambda match: _FIELDS.get(match[0], match[0]), text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+_OF_SETTINGS = {row.term: _sentence(in_fields(row.help)) for row in SETTINGS if row.label}
+_TABLE = csv.DictReader(install_layout.asset("terms.csv").read_text("utf-8").splitlines())
+_OF_SCENARIOS = {kind.replace("_", " "): form.meaning for kind, form in FORMS.items()}
+TERMS = _OF_SETTINGS | _OF_SCENARIOS | {row["term"]: row["sentence"] for row in _TABLE}
+"""The words of the subject, each in a sentence: what tooltips and the glossary show."""

@@ -1,4 +1,4 @@
-"""The colours of both themes, with one lasting colour for each runtime.
+"""The colours of both themes, one for each runtime, and icons: lines, squares, the program's own.
 
 Text has a contrast of at least 4.5 to every ground on which it stands; borders of controls, series
 and marks have at least 3 (WCAG 2.2, 1.4.3 and 1.4.11). `style_sheet.py` applies them.
@@ -6,10 +6,16 @@ and marks have at least 3 (WCAG 2.2, 1.4.3 and 1.4.11). `style_sheet.py` applies
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPen, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from exporters import install_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,81 +49,11 @@ class Theme:
         return QColor(self.base).lightness() < 128
 
 
-LIGHT = Theme(
-    name="light",
-    window="#f3f4f6",
-    base="#ffffff",
-    stripe="#f7f8fa",
-    raised="#e8ebef",
-    border="#c6ccd4",
-    control="#76818f",
-    grid="#c3cad3",
-    text="#1a1f26",
-    muted="#5a6572",
-    accent="#1a62bf",
-    on_accent="#ffffff",
-    good="#0a7045",
-    warning="#855700",
-    bad="#c42b2b",
-    faster="#1f6fd6",
-    slower="#b04a00",
-    runtimes={
-        "ort-cpu": "#1f6fd6",
-        "openvino-cpu": "#dd7a00",
-        "torch-cpu": "#9b2d8f",
-        "fpga": "#0b8f7a",
-        "openvino": "#542f27",
-        "ort-ep": "#1b1c5f",
-        "ort-cuda": "#e9456b",
-        "tensorrt": "#484c00",
-        "tensorrt-rtx": "#2d16d2",
-        "ort-tensorrt": "#7a6916",
-        "torch-cuda": "#8688fe",
-        "fpga:ia-840f": "#40a1ab",
-        "fpga:ia-420f": "#3b87b7",
-        "fake": "#4e4e4e",
-    },
-    hues=("#1f6fd6", "#dd7a00", "#9b2d8f", "#0b8f7a", "#542f27", "#e9456b", "#7a6916", "#1b1c5f"),
-)
-
-DARK = Theme(
-    name="dark",
-    window="#1d2127",
-    base="#15181d",
-    stripe="#1a1e24",
-    raised="#2b3139",
-    border="#3d4550",
-    control="#747f8d",
-    grid="#4a5460",
-    text="#e7eaef",
-    muted="#9ba6b3",
-    accent="#5b9dff",
-    on_accent="#0d1117",
-    good="#56d39b",
-    warning="#e3b341",
-    bad="#ff7b72",
-    faster="#5b9dff",
-    slower="#ffa940",
-    runtimes={
-        "ort-cpu": "#5b9dff",
-        "openvino-cpu": "#ffa940",
-        "torch-cpu": "#e183d6",
-        "fpga": "#3ecfb2",
-        "openvino": "#dc956c",
-        "ort-ep": "#46a4a6",
-        "ort-cuda": "#d53b06",
-        "tensorrt": "#e0eb09",
-        "tensorrt-rtx": "#6364a1",
-        "ort-tensorrt": "#b48515",
-        "torch-cuda": "#755fe9",
-        "fpga:ia-840f": "#54fed8",
-        "fpga:ia-420f": "#8fdaff",
-        "fake": "#7a7a7a",
-    },
-    hues=("#5b9dff", "#ffa940", "#e183d6", "#3ecfb2", "#dc956c", "#d53b06", "#b48515", "#755fe9"),
-)
-
-THEMES: dict[str, Theme] = {theme.name: theme for theme in (LIGHT, DARK)}
+_TABLES = tomllib.loads(install_layout.asset("themes.toml").read_text("utf-8"))
+THEMES = {
+    name: Theme(name, **(table | {"hues": tuple(table["hues"])})) for name, table in _TABLES.items()
+}
+LIGHT, DARK = THEMES["light"], THEMES["dark"]
 
 
 def runtime_color(runtime: str, theme: Theme = LIGHT) -> QColor:
@@ -160,3 +96,90 @@ def _luminance(color: QColor) -> float:
         for part in (color.redF(), color.greenF(), color.blueF())
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+_SIDE = 48
+"""Pixels of a glyph: crisp at twice the size at which it is shown."""
+
+GLYPHS: dict[str, str] = {
+    "run": '<path d="M7 4.5v15l12-7.5z" fill="COLOR"/>',
+    "pause": '<path d="M8.5 5v14M15.5 5v14"/>',
+    "stop": '<rect x="6" y="6" width="12" height="12" rx="1.5"/>',
+    "new": '<path d="M12 5v14M5 12h14"/>',
+    "find": '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',
+    "open": '<path d="M3 18V6h6l2 2.5h10V18z"/>',
+    "warning": '<path d="M12 4l9 16H3z"/><path d="M12 10v4.5M12 17.4h.01"/>',
+}
+"""SVG inside a stroked group; COLOR is where a shape is filled."""
+
+
+@lru_cache(maxsize=256)
+def glyph(name: str, color: str, text: str) -> QIcon:
+    """An icon of `GLYPHS` in #rrggbb colours."""
+    icon = QIcon()
+    for mode, hue in ((QIcon.Mode.Normal, color), (QIcon.Mode.Disabled, text)):
+        pixmap = QPixmap(_SIDE, _SIDE)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        QSvgRenderer(_svg(name, hue)).render(painter)
+        painter.end()
+        icon.addPixmap(pixmap, mode)
+    return icon
+
+
+def _svg(name: str, color: str) -> QByteArray:
+    shapes = GLYPHS[name].replace("COLOR", color)
+    text = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><g fill="none" '
+        f'stroke="{color}" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">'
+        f"{shapes}</g></svg>"
+    )
+    return QByteArray(text.encode())
+
+
+_SIZES = (16, 24, 32, 48, 64, 128, 256)
+
+
+def icon_bytes() -> QByteArray:
+    """The SVG as it ships."""
+    return QByteArray(install_layout.asset("icons", "graphlap.svg").read_bytes())
+
+
+def app_icon() -> QIcon:
+    """Needs a QGuiApplication."""
+    renderer = QSvgRenderer(icon_bytes())
+    icon = QIcon()
+    for size in _SIZES:
+        pixmap = QPixmap(size, size)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        renderer.render(painter)
+        painter.end()
+        icon.addPixmap(pixmap)
+    return icon
+
+
+SIDE = 14
+_SHARP = 2
+
+
+def swatch(
+    color: QColor, ground: QColor, pattern: Qt.BrushStyle = Qt.BrushStyle.SolidPattern
+) -> QIcon:
+    """Filled as the series is: hollow if doubted, hatched if simulated; untinted when selected."""
+    return _paint_icon(color.name(), ground.name(), pattern)
+
+
+@lru_cache(maxsize=512)
+def _paint_icon(color: str, ground: str, pattern: Qt.BrushStyle) -> QIcon:
+    pixmap = QPixmap(SIDE * _SHARP, SIDE * _SHARP)
+    pixmap.setDevicePixelRatio(_SHARP)
+    pixmap.fill(QColor(ground))
+    painter = QPainter(pixmap)
+    painter.setPen(QPen(QColor(color), 1.5))
+    painter.setBrush(QBrush(QColor(color), pattern))
+    painter.drawRect(QRectF(2.0, 2.0, SIDE - 4.0, SIDE - 4.0))
+    painter.end()
+    icon = QIcon(pixmap)
+    icon.addPixmap(pixmap, QIcon.Mode.Selected)
+    return icon

@@ -1,1 +1,1 @@
-"""The panels that are no plots and no tables: progress, log, queue, the first run."""
+"""The panels that are no plots and no tables: progress, cases, warnings."""

@@ -37,9 +37,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.controls import children
-from app.gui.look.icons import swatch
 from app.gui.look.text import plain_tip, shorter
-from app.gui.look.theme import Theme
+from app.gui.look.theme import Theme, swatch
 from app.gui.plots.style import SeriesStyle
 
 NAME, P50, P99, SURE = range(4)

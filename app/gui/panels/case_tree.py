@@ -21,10 +21,9 @@ from app.analysis.insights.quality import quality_of
 from app.analysis.plot_data.series import Baseline, Series, facets, quoted
 from app.formatting.case_labels import shared_and_distinct
 from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
-from app.gui.look.controls import Choice, tool_button
-from app.gui.look.icons import swatch
+from app.gui.look.controls import Choice, lay, named, tool_button
 from app.gui.look.text import PlainLabel
-from app.gui.look.theme import LIGHT, Theme
+from app.gui.look.theme import LIGHT, Theme, swatch
 from app.gui.panels.case_rows import CaseRows, Line
 from app.gui.plots.marks import percentiles
 from app.gui.plots.style import Arrangement, ColorTable, SeriesStyle, grey, legend_text, remark
@@ -40,22 +39,15 @@ class BaselineList(QWidget):
         super().__init__(parent)
         self._baselines: tuple[Baseline, ...] = ()
         self._theme: Theme | None = None
-        self.rows = QListWidget()
-        self.rows.setObjectName("baselines")
-        self.rows.setAccessibleName("Baselines")
-        self.rows.setToolTip("What the series are held against.")
+        tip = "What the series are held against."
+        self.rows = named(QListWidget(), "Baselines", tip, objectName="baselines")
         self.rows.setUniformItemSizes(True)
         self.rows.setTextElideMode(Qt.TextElideMode.ElideLeft)
         self.rows.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.rows.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        heading = QLabel("&Baselines, in grey")
-        heading.setProperty("muted", True)
+        heading = named(QLabel("&Baselines, in grey"), muted=True)
         heading.setBuddy(self.rows)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(heading)
-        column.addWidget(self.rows)
+        lay(QVBoxLayout(self), heading, self.rows, spacing=4)
 
     def show_baselines(self, baselines: Sequence[Baseline], theme: Theme) -> None:
         """List these."""
@@ -109,28 +101,17 @@ class CaseTree(QWidget):
         self.rows.checked.connect(self._check)
         self.rows.pointed.connect(self._light)
         self.rows.selected.connect(self.selected)
-        self.shared_label = PlainLabel(wrap=True)
-        self.shared_label.setProperty("muted", True)
+        self.shared_label = named(PlainLabel(wrap=True), muted=True)
         self.baselines = BaselineList()
         self.baselines.hide()
         self._lay_out()
 
     def _lay_out(self) -> None:
-        controls = QHBoxLayout()
-        controls.setSpacing(6)
         label = QLabel("Colour &by")
         label.setBuddy(self.color_choice)
-        controls.addWidget(label)
-        controls.addWidget(self.color_choice, 1)
-        controls.addWidget(self.all_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(6, 6, 6, 6)
-        column.setSpacing(6)
-        self._column = column
-        column.addLayout(controls)
-        column.addWidget(self.shared_label)
-        column.addWidget(self.rows, 1)
-        column.addWidget(self.baselines)
+        controls = lay(QHBoxLayout(), label, (self.color_choice, 1), self.all_button, spacing=6)
+        parts = (controls, self.shared_label, (self.rows, 1), self.baselines)
+        self._column = lay(QVBoxLayout(self), *parts, margins=(6, 6, 6, 6), spacing=6)
 
     def set_series(self, series: Sequence[Series]) -> None:
         """List these; what was hidden stays so where it is still there."""

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 
 from app.analysis.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
-from app.gui.look.terms import TERMS
-from app.gui.look.text import PlainLabel, plain_tip
+from app.gui.look.controls import lay, named
+from app.gui.look.text import TERMS, PlainLabel, plain_tip
 from app.plan.capabilities import KINDS
 from app.run_folder.live_status import Live
 from app.runs.following.state import Ending, RunState, ending, status_without_live
@@ -111,16 +111,12 @@ class ProgressLine(QStatusBar):
         self._user_ending: Ending | None = None
         self._state: RunState | None = None
         self.line = QWidget()
-        row = QHBoxLayout(self.line)
-        row.setContentsMargins(6, 0, 0, 0)
-        row.setSpacing(14)
+        row = lay(QHBoxLayout(self.line), margins=(6, 0, 0, 0), spacing=14)
         for key, heading, term in _FIELDS:
             self._parts[key] = self._part(key, heading, term)
             row.addWidget(self._parts[key], 1 if key == "case" else 0)
         self.line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.word = PlainLabel()
-        self.word.setObjectName("standing")
-        self.word.setAccessibleName("how the run stands")
+        self.word = named(PlainLabel(), "how the run stands", objectName="standing")
         self.bar = RoundBar()
         self.addWidget(self.line, 1)
         self.addPermanentWidget(self.word)
@@ -129,17 +125,10 @@ class ProgressLine(QStatusBar):
 
     def _part(self, key: str, heading: str, term: str) -> QWidget:
         part = QWidget()
-        row = QHBoxLayout(part)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(5)
-        value = PlainLabel(NOT_MEASURED)
-        value.setAccessibleName(heading or key.capitalize())
-        value.setToolTip(TERMS[term])
+        row = lay(QHBoxLayout(part), spacing=5)
+        value = named(PlainLabel(NOT_MEASURED), heading or key.capitalize(), TERMS[term])
         if heading:
-            words = QLabel(heading)
-            words.setProperty("muted", True)
-            words.setToolTip(TERMS[term])
-            row.addWidget(words)
+            row.addWidget(named(QLabel(heading), tip=TERMS[term], muted=True))
         if key == "case":
             value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         row.addWidget(value, 1)

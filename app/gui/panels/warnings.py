@@ -24,7 +24,7 @@ from app.analysis.insights.insight import Insight
 from app.analysis.insights.quality import Issue, issues_of
 from app.analysis.insights.rules import HEADING
 from app.formatting.text import counted
-from app.gui.look.controls import tool_button
+from app.gui.look.controls import lay, named, tool_button
 from app.gui.look.text import PlainLabel, caption
 from app.runs.following.state import RunState
 from exporters.diagnostics.catalogue import tables
@@ -110,9 +110,7 @@ class WarningsBadge(QToolButton):
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        column = QVBoxLayout(self.panel)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._scroll)
+        lay(QVBoxLayout(self.panel), self._scroll)
         self.hide()
 
     def show_run(self, state: RunState) -> None:
@@ -167,9 +165,7 @@ class WarningsBadge(QToolButton):
 
     def _fill(self) -> None:
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(14, 10, 14, 12)
-        column.setSpacing(4)
+        column = lay(QVBoxLayout(content), margins=(14, 10, 14, 12), spacing=4)
         self.links = []
         for group in self.groups:
             column.addWidget(_heading(group.cause))
@@ -177,9 +173,7 @@ class WarningsBadge(QToolButton):
                 act = partial(self.query_asked.emit, doubt.query)
                 column.addLayout(self._row(self._text(doubt), doubt.detail, act))
             if group.action:
-                action = PlainLabel(group.action, wrap=True)
-                action.setProperty("muted", True)
-                column.addWidget(action)
+                column.addWidget(named(PlainLabel(group.action, wrap=True), muted=True))
         if self.findings:
             column.addWidget(_heading(HEADING.capitalize()))
         for notice in self.findings:
@@ -194,14 +188,12 @@ class WarningsBadge(QToolButton):
 
     def _row(self, text: str, detail: str, act: Callable[[], None]) -> QHBoxLayout:
         """A sentence, its figures in the tip, and the button that shows its cases."""
-        row = QHBoxLayout()
-        words = PlainLabel(text, wrap=True)
-        words.setToolTip(detail)
+        words = named(PlainLabel(text, wrap=True), tip=detail)
         link = tool_button("Show", f"Show: {text}", "Shows these cases in every view.")
         link.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         link.clicked.connect(lambda _: self._follow(act))
         self.links.append(link)
-        row.addWidget(words, 1)
+        row = lay(QHBoxLayout(), (words, 1))
         row.addWidget(link, 0, Qt.AlignmentFlag.AlignTop)
         return row
 

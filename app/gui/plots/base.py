@@ -21,15 +21,14 @@ from PySide6.QtWidgets import (
 
 from app.analysis.plot_data.series import Series
 from app.formatting.case_labels import shared_and_distinct
-from app.gui.look.controls import Choice, ControlBar, Switch, tool_button
+from app.gui.look.controls import Choice, ControlBar, Switch, lay, tool_button
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.text import PlainLabel, Table
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend
 from app.gui.plots.read.crosshair import Crosshair
-from app.gui.plots.read.lit import Lit
-from app.gui.plots.read.reading import Brush, Line, Reader, Reading
+from app.gui.plots.read.reading import Brush, Line, Lit, Reader, Reading
 from app.gui.plots.read.readout import brush_text, lit_in_short, lit_text, short_names
 from app.gui.plots.style import Arrangement, SeriesStyle
 
@@ -95,9 +94,7 @@ class PlotView(QWidget):
         )
         self.fit_button.clicked.connect(self.fit)
         self._bar = QWidget()
-        row = QHBoxLayout(self._bar)
-        row.setContentsMargins(8, 2, 8, 2)
-        row.addWidget(self.controls, 1)
+        row = lay(QHBoxLayout(self._bar), (self.controls, 1), margins=(8, 2, 8, 2))
         row.addWidget(self.fit_button, 0, Qt.AlignmentFlag.AlignTop)
         self._add_keys()
 
@@ -131,15 +128,9 @@ class PlotView(QWidget):
         self._missing = PlainLabel(parent=self.canvas, wrap=True)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        overlay_layout = QVBoxLayout(self.canvas)
-        overlay_layout.setContentsMargins(40, 0, 40, 0)
-        overlay_layout.addWidget(self._missing)
-
-        column = self._column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._bar)
-        column.addWidget(self._framed(self.canvas), 1)
+        lay(QVBoxLayout(self.canvas), self._missing, margins=(40, 0, 40, 0))
+        framed = self._framed(self.canvas)
+        self._column = lay(QVBoxLayout(self), self._bar, (framed, 1), spacing=0)
         self._dress()
 
     def set_series(self, series: Sequence[Series]) -> None:

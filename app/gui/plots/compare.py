@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
-from PySide6.QtCore import QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
@@ -15,7 +15,7 @@ from app.analysis.comparison.measured_case import COMPARED
 from app.analysis.insights.quality import Quality
 from app.cases.objectives import Word
 from app.formatting.text import CLOCK_TEXT, counted
-from app.gui.look.overlay import plot_font
+from app.gui.look.overlay import plot_font, write_line
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.figure_view import FigureView
@@ -182,15 +182,10 @@ class NotesItem(QGraphicsWidget):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        painter.setFont(plot_font())
-        metrics = QFontMetricsF(painter.font())
+        wide, high = self.size().width() - 16.0, self._line_height()
         for k, line in enumerate(self._lines):
-            place = QRectF(
-                8.0, k * self._line_height(), self.size().width() - 16.0, self._line_height()
-            )
-            painter.setPen(QColor(self._theme.muted if k else self._theme.text))
-            text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, place.width())
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+            color = self._theme.muted if k else self._theme.text
+            write_line(painter, QRectF(8.0, k * high, wide, high), line, plot_font(), color)
 
 
 _COLUMNS = ["run", "created_at_utc", "host", "percentile", "value_us", "ci_low_us", "ci_high_us"]

@@ -27,11 +27,10 @@ from app.gui.plots.marks import (
     lay_intervals,
     percentiles,
 )
-from app.gui.plots.parts import since_when, without_samples
+from app.gui.plots.read.bins import since_when, without_samples
 from app.gui.plots.read.curves import DrawnCurve, PercentileReader
-from app.gui.plots.read.lit import lit_places
 from app.gui.plots.read.overlays import BandLayer
-from app.gui.plots.read.reading import Brush, Spot, SpotReader
+from app.gui.plots.read.reading import Brush, Spot, SpotReader, lit_places
 from app.gui.plots.style import (
     SeriesStyle,
     behind,

@@ -9,10 +9,10 @@ from typing import ClassVar
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QPolygonF, QResizeEvent
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import count_tick
 from app.gui.look.overlay import Overlay, plot_font
+from app.gui.look.text import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import (
     LONGEST_NAME_PX,
@@ -27,6 +27,7 @@ from app.gui.plots.axes import (
 from app.gui.plots.read.reading import Brush, Line, Place, Reading, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
+from app.present.answer import CasesView
 from app.present.figure import TICK_TEXTS, Axis, Figure, Mark, Series, Symbol
 
 _BESIDE_PX, _MOST_BESIDE_PX = 6.0, 36.0
@@ -106,14 +107,11 @@ class FigureLayer(Overlay):
     def __init__(
         self, plot: pg.PlotItem, figure: Figure, styles: Mapping[str, SeriesStyle], theme: Theme
     ) -> None:
-        super().__init__(plot)
-        self.figure = figure
-        self._styles, self._theme = styles, theme
+        super().__init__(plot, theme)
+        self.figure, self._styles = figure, styles
         self._offsets = _places_beside(figure)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_references(painter)
         for series in self.figure.series:
@@ -445,3 +443,30 @@ def _spot(figure: Figure, mark: Mark, number: int, series: Series, style: Series
 def _title(figure: Figure, mark: Mark) -> str:
     x_text = next((text for value, text in figure.x.ticks if value == mark.x), f"{mark.x:.6g}")
     return f"{figure.x.title} {x_text}"
+
+
+class CapabilityView(FigureView):
+    """Draws what `view` makes of the cases that are shown."""
+
+    def __init__(self, view: CasesView) -> None:
+        self.view, self.title, self.hint = view, view.title, view.hint
+        super().__init__()
+
+    def offers(self) -> bool:
+        return self.view.offers(self._all_series)
+
+    def draw(self) -> str:
+        figures = self.view.figures(self.series)
+        if not figures:
+            return self.view.missing
+        looks = self.styles(fading=False)
+        lines = [line for figure in figures for line in figure.series]
+        styles = {line.name: looks[line.cases[0]].of_line() for line in lines}
+        self.show_figures(figures, styles, together=False)
+        self.show_legend([])
+        self.show_heading(*self.view.heading(self.series))
+        return ""
+
+    def table(self) -> Table:
+        columns, rows = self.view.table(self.series)
+        return [*columns], [[*row] for row in rows]

@@ -24,8 +24,18 @@ from app.gui.plots.histogram_panels import (
     RowReader,
 )
 from app.gui.plots.marks import Mark, MarkLayer, mark_entries, percentile_marks, published_marks
-from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.bins import Binned, BinReader, FineBins, Seen, fixed_bins
+from app.gui.plots.read.bins import (
+    NAMES,
+    Binned,
+    BinReader,
+    FineBins,
+    PartBins,
+    PartChoice,
+    Seen,
+    fixed_bins,
+    since_when,
+    without_samples,
+)
 from app.gui.plots.read.reading import Brush
 from app.gui.plots.scrolled import RowsView
 from app.gui.plots.style import (

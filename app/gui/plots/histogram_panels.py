@@ -10,16 +10,14 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.analysis.plot_data.series import Part, Series
 from app.gui.look.overlay import Overlay
 from app.gui.look.theme import Theme
 from app.gui.plots.marks import HEADROOM, percentiles
 from app.gui.plots.read.bins import Binned, BinReader, DrawnBins
-from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.overlays import BandLayer
-from app.gui.plots.read.reading import Place, Reading
+from app.gui.plots.read.reading import Place, Reading, Spent
 from app.gui.plots.style import Behind, LitStyle, SeriesStyle
 
 _BEYOND_PX = 4.0
@@ -41,16 +39,13 @@ class ColumnLayer(Overlay):
     """Columns of each series over each other, over all of them what is lit, and lines of floors."""
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
-        super().__init__(plot)
+        super().__init__(plot, theme)
         self.setZValue(10)
-        self._theme = theme
         self.columns: tuple[Columns, ...] = ()
         self.lit: tuple[Columns, ...] = ()
         self.floors: tuple[float, ...] = ()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         box = self.boundingRect()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(QColor(self._theme.grid), 1.0))

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
-from app.gui.look.overlay import plot_font
+from app.gui.look.overlay import plot_font, write_line
 from app.gui.look.theme import LIGHT, Theme
 
 _SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3
@@ -40,20 +40,10 @@ class Heading(QGraphicsWidget):
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         rect = self.rect().adjusted(6, 0, -6, 0)
-        bold, plain = plot_font(1.0, bold=True), plot_font()
-        title = QFontMetricsF(bold).elidedText(
-            self._title, Qt.TextElideMode.ElideRight, rect.width()
-        )
-        painter.setFont(bold)
-        painter.setPen(QColor(self._theme.text))
-        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, title)
-        rect.setLeft(rect.left() + QFontMetricsF(bold).horizontalAdvance(title) + 12)
-        note = QFontMetricsF(plain).elidedText(
-            self._note, Qt.TextElideMode.ElideRight, max(0.0, rect.width())
-        )
-        painter.setFont(plain)
-        painter.setPen(QColor(self._theme.muted))
-        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, note)
+        bold, theme = plot_font(1.0, bold=True), self._theme
+        wide = write_line(painter, rect, self._title, bold, theme.text)
+        rect.setLeft(rect.left() + wide + 12)
+        write_line(painter, rect, self._note, plot_font(), theme.muted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.analysis.insights.quality import quality_of
 from app.analysis.plot_data.series import Series, quoted
@@ -178,8 +177,7 @@ class MarkLayer(Overlay):
     """
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
-        super().__init__(plot)
-        self._theme = theme
+        super().__init__(plot, theme)
         self.marks: Sequence[Mark] = ()
         self.rows: Sequence[Sequence[Mark]] = ()
 
@@ -187,9 +185,7 @@ class MarkLayer(Overlay):
         self.marks, self.rows = marks, rows
         self.update()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         box = self.boundingRect()
         painter.setFont(plot_font(-1.0))
         self._paint_marks(painter, self.marks, box)
@@ -304,9 +300,7 @@ class CapLayer(Overlay):
         self._x, self._ends, self._pen = x, (low, high), pen
         self.setZValue(-1)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         painter.setPen(self._pen)
         x_pixels = self.x_px(self._x)
         for ends in self._ends:
@@ -330,12 +324,10 @@ class NameLayer(Overlay):
     def __init__(
         self, plot: pg.PlotItem, points: Sequence[tuple[float, float, str]], theme: Theme
     ) -> None:
-        super().__init__(plot)
-        self._points, self._theme = tuple(points), theme
+        super().__init__(plot, theme)
+        self._points = tuple(points)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         painter.setFont(plot_font(-1.0))
         painter.setPen(QColor(self._theme.text))
         metrics = QFontMetricsF(painter.font())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.analysis.insights.quality import quality_of
 from app.analysis.plot_data.matrix import VARIANT, Cell, Pivot, matrix, pivot, sides, status_text
@@ -29,8 +29,8 @@ from app.gui.look.text import Table
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.reading import CELL, Brush, Spot, SpotReader
+from app.gui.plots.scrolled import TileGrid, TileOverlay
 from app.gui.plots.style import clocks_text, legend_text, remark
-from app.gui.plots.tile_grid import TileGrid, TileOverlay
 
 _WORST = 10.0
 """Ratios from here on share the last colour."""
@@ -63,13 +63,11 @@ class TileLayer(TileOverlay):
     def __init__(
         self, plot: pg.PlotItem, tiles: Sequence[Tile], theme: Theme, rule: int | None = None
     ) -> None:
-        super().__init__(plot)
-        self._tiles, self._theme, self._rule = tuple(tiles), theme, rule
+        super().__init__(plot, theme)
+        self._tiles, self._rule = tuple(tiles), rule
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         view_rect = self.boundingRect()
         for tile in self.in_sight(self._tiles):
             self._paint_tile(painter, tile, self.rect_of(tile.row, tile.column))

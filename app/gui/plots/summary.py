@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.analysis.comparison.ranking import Fastest, fastest
 from app.analysis.insights.quality import quality_of
@@ -24,12 +24,11 @@ from app.formatting.text import (
     ratio_interval,
     significant,
 )
-from app.gui.look.overlay import plot_font
+from app.gui.look.overlay import plot_font, write_line
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.read.reading import CELL, Spot, SpotReader
-from app.gui.plots.scrolled import ScrolledView
-from app.gui.plots.tile_grid import TileOverlay
+from app.gui.plots.scrolled import ScrolledView, TileOverlay
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.verdict import STATES_DIFFER
 from exporters.model_names import is_null
@@ -250,12 +249,10 @@ class CardLayer(TileOverlay):
     """The cards: a large figure, its name beside it, and three quieter lines."""
 
     def __init__(self, plot: pg.PlotItem, cards: Sequence[Card], theme: Theme) -> None:
-        super().__init__(plot)
-        self.cards, self._theme = tuple(cards), theme
+        super().__init__(plot, theme)
+        self.cards = tuple(cards)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for card in self.in_sight(self.cards):
             room = self.rect_of(card.row, card.column).adjusted(4, 4, -4, -4)
@@ -289,12 +286,8 @@ def _line(
     painter: QPainter, room: QRectF, text: str, font: QFont, color: str, *, centred: bool = False
 ) -> float:
     """Write a line at the top of the room, elided to its width; where it ends."""
-    painter.setFont(font)
-    painter.setPen(QColor(color))
-    metrics = QFontMetricsF(painter.font())
-    line = QRectF(room) if centred else QRectF(room.topLeft(), room.size())
+    line = QRectF(room)
     if not centred:
-        line.setHeight(metrics.height())
-    elided_text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, line.width()))
-    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, elided_text)
+        line.setHeight(QFontMetricsF(font).height())
+    write_line(painter, line, text, font, color)
     return line.bottom()

@@ -20,18 +20,8 @@ from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
 from app.gui.look.text import Table
 from app.gui.plots.axes import NamesAxis, time_axis
-from app.gui.plots.lanes import (
-    Lane,
-    LaneLayer,
-    LanePlot,
-    LaneReader,
-    RoundTimes,
-    lane_names,
-    lanes_of,
-    told_at,
-)
 from app.gui.plots.legend import Entry
-from app.gui.plots.parts import NAMES, PartChoice, since_when, without_samples
+from app.gui.plots.read.bins import NAMES, PartChoice, since_when, without_samples
 from app.gui.plots.read.curves import DrawnRound, SampleReader
 from app.gui.plots.read.overlays import LitPoints
 from app.gui.plots.read.reading import Brush
@@ -39,11 +29,19 @@ from app.gui.plots.scrolled import RowsView
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import (
     Envelope,
+    Lane,
+    LaneLayer,
+    LanePlot,
+    LaneReader,
     NameLayer,
     RoundLayer,
+    RoundTimes,
     Taken,
     Trace,
+    lane_names,
+    lanes_of,
     sample_rows,
+    told_at,
     warm_color,
 )
 

@@ -14,8 +14,8 @@ from app.analysis.plot_data.settings import Setting, in_order
 from app.cases.status import FAILED
 from app.formatting.text import counted
 from app.gui.look.text import plain_tip
+from app.gui.tables.columns import Term, terms
 from app.gui.tables.model import Index, ResultsModel
-from app.gui.tables.query import Term, terms
 
 _NO_VALUE = "none"
 

@@ -16,18 +16,18 @@ from app.cases.dimensions import SETTINGS
 from app.cases.objectives import BAND
 from app.cases.status import FAILED, WELL
 from app.formatting.text import interval
-from app.gui.look.icons import swatch
 from app.gui.look.text import plain_tip
-from app.gui.look.theme import LIGHT, Theme, verdict_color
+from app.gui.look.theme import LIGHT, Theme, swatch, verdict_color
 from app.gui.tables.columns import (
     COLUMNS,
     Column,
     DeltaColumn,
     SettingColumn,
+    Term,
     columns_of,
     setting_columns,
+    typed_for,
 )
-from app.gui.tables.query import Term, typed_for
 from app.run_folder.diagnostics import diagnostics_of, text
 
 JUDGED = {f"latency_{name}_us": name for name in COMPARED}

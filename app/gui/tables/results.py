@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.analysis.plot_data.series import Baseline, Series
-from app.gui.look.controls import Choice, tool_button
+from app.gui.look.controls import Choice, lay, named, tool_button
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.columns import delta_columns
@@ -44,9 +44,7 @@ class ResultsTable(QWidget):
         self.model = ResultsModel()
         self.filter = ResultsFilter(self.model)
         self.filter_box = QLineEdit(placeholderText="Filter: lstm   p99>5   batch=4   status:ok …")
-        self.filter_box.setAccessibleName("Filter")
-        self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setToolTip(FILTER_HINT)
+        named(self.filter_box, "Filter", FILTER_HINT).setClearButtonEnabled(True)
         self.filter_box.textChanged.connect(self._filter_changed)
         self.baseline_button = tool_button(
             "Baseline",
@@ -60,8 +58,7 @@ class ResultsTable(QWidget):
         self.row_actions: list[QAction] = []
         self._is_judged = self._quiet = False
         self._passing: frozenset[str] | None = None
-        self.count_label = QLabel()
-        self.count_label.setProperty("muted", True)
+        self.count_label = named(QLabel(), muted=True)
         self.group_choice = Choice(
             "Group by",
             {"": "No groups"},
@@ -106,20 +103,10 @@ class ResultsTable(QWidget):
         self._show_baseline_state()
 
     def _lay_out(self) -> None:
-        controls = QHBoxLayout()
-        controls.setContentsMargins(8, 6, 8, 6)
-        controls.setSpacing(10)
-        controls.addWidget(self.filter_box, 1)
-        controls.addWidget(self.count_label, 1)
-        for control in (
-            self.group_choice, self.baseline_button, self.columns.button,
-        ):  # fmt: skip
-            controls.addWidget(control)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(controls)
-        column.addWidget(self.view, 1)
+        choices = (self.group_choice, self.baseline_button, self.columns.button)
+        parts = ((self.filter_box, 1), (self.count_label, 1), *choices)
+        controls = lay(QHBoxLayout(), *parts, margins=(8, 6, 8, 6), spacing=10)
+        lay(QVBoxLayout(self), controls, (self.view, 1), spacing=0)
 
     def _add_keys(self) -> None:
         self.copy_action = QAction("Copy rows as TSV", self)

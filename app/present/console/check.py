@@ -1,16 +1,21 @@
-"""The result of a check: a table of models by runtimes with reasons, and a page in Markdown."""
+"""A check as a table of models by runtimes with reasons; a check or a run as a page in Markdown."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 
 from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.comparison.ranking import fastest
 from app.analysis.plot_data.matrix import matrix, status_text
 from app.cases.column import Row
-from app.cases.status import STATUSES, TONES, WELL
+from app.cases.status import INCOMPLETE, STATUSES, TONES, WELL
+from app.formatting.case_labels import CaseSet
 from app.formatting.text import counted
-from app.present.console.run_summary import summarise_run
+from app.present.answer import answers
+from app.present.console.run_summary import failure_causes, full_parts, warning_texts
 from app.present.document import (
     Block,
     Cell,
@@ -23,8 +28,12 @@ from app.present.document import (
     names,
     table,
 )
+from app.present.terminal import as_markdown
+from app.run_folder.diagnostics import warning_groups
+from app.run_folder.files import write_atomically
 from app.run_folder.manifest import environments
 from app.run_folder.run import Run
+from exporters.model_names import is_null
 
 UNAVAILABLE = "unavailable"
 NO_FIGURE = "compile_ms of results.csv is no measurement: --cold-start measures compiling"
@@ -37,11 +46,13 @@ def check_blocks(measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
     if available:
         yield Paragraph("")
         yield _table(available)
-    overview = summarise_run(measurements)
-    for warning in overview.warnings:
+    rows = [measurement.row for measurement in measurements]
+    case_set = CaseSet([measurement.case for measurement in measurements])
+    groups = warning_groups(row for row in rows if row["status"] not in INCOMPLETE)
+    for warning in warning_texts(groups, case_set):
         yield Note("note", warning)
-    yield from overview.causes
-    if any(measurement.row["status"] in WELL for measurement in measurements):
+    yield from failure_causes(rows, case_set)
+    if any(row["status"] in WELL for row in rows):
         yield Paragraph(NO_FIGURE, "quiet")
 
 
@@ -88,7 +99,7 @@ def check_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block
         of_suite = [entry for entry in available if entry.case.suite == suite]
         yield Heading(suite or _NO_SUITE)
         yield _table(of_suite)
-    if failures := summarise_run(measurements).causes:
+    if failures := failure_causes(rows, CaseSet([entry.case for entry in measurements])):
         yield Heading("Why not")
         yield Points(tuple(f"{cause.label}, {cause.text}" for cause in failures))
 
@@ -100,3 +111,34 @@ def _versions(rows: Sequence[Row]) -> dict[str, str]:
         name, version = str(row["runtime"]), str(row["runtime_version"] or "")
         versions[name] = versions.get(name) or version
     return versions
+
+
+RESULTS = "results.md"
+
+
+def run_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
+    """Every row, then what a reader has to know."""
+    plan, rows = run.manifest.requested_plan, [entry.row for entry in measurements]
+    run_answers = answers(run)
+    ranked = not any(answer.replaces_rows for answer in run_answers)
+    models = [entry for entry in measurements if not is_null(entry.case.model)]
+    contests = fastest(models, plan.band) if ranked else ()
+    hosts = environments(run.manifest, run.environments, rows)
+    machines = " and ".join(
+        ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
+    )
+    yield Heading(run.manifest.name, 1)
+    yield Points(tuple(chain.from_iterable(answer.sentences() for answer in run_answers)))
+    yield from failure_causes(rows, CaseSet([entry.case for entry in measurements]))
+    yield from full_parts(measurements, plan.percentiles, plan.band, contests, ranked=ranked)
+    footer = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
+    footer += f", on {machines}" if machines else ""
+    yield Paragraph(f"{footer}; run {run.manifest.run_id}", "quiet")
+
+
+def export_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+    """Write `results.md` into the run folder."""
+    path = run.path / RESULTS
+    page = check_page if run.manifest.requested_plan.check else run_page
+    write_atomically(path, as_markdown(page(run, measurements)).encode())
+    return (path,)

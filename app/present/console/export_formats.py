@@ -1,16 +1,17 @@
-"""The formats of other programs: the files of each, the functions that make them, and the check of
-the files in a run's folder."""
+"""The formats of other programs: the files of each, and the functions that make them; the check of
+a run's folder, `graphlap verify`."""
 
 from __future__ import annotations
 
 import filecmp
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from app.analysis.columns.rows import Rows
 from app.analysis.comparison.aggregate_throughput import HOSTS, hosts_csv, throughput_over_hosts
@@ -18,7 +19,9 @@ from app.analysis.comparison.measured_case import MeasuredCase
 from app.cases.column import Row
 from app.cases.columns import parse_columns
 from app.cases.errors import PlanError, suggestion, unwritable
+from app.formatting.text import counted, printable
 from app.present.answer import answers
+from app.present.document import Block, Paragraph, names, table
 from app.run_folder.copies import Copies
 from app.run_folder.files import Finding, agree, write_atomically
 from app.run_folder.folder import TELEMETRY
@@ -31,7 +34,7 @@ from app.runs.exporting.tables import (
     sample_lines,
 )
 from app.runs.union import read_runs
-from app.runs.verify import differing_file
+from app.runs.verify import IntactRun, differing_file, verify
 from exporters import install_layout
 from exporters.file_access import open_file, read_file
 
@@ -53,9 +56,7 @@ CSV = "csv"
 FORMATS = {
     CSV: Format("app.runs.exporting.tables:export_samples", ("samples.csv",)),
     "json": Format("app.runs.exporting.json_file:export_json", ("results.json",)),
-    "markdown": Format(
-        "app.present.console.markdown:export_markdown", ("results.md",), compares=True
-    ),
+    "markdown": Format("app.present.console.check:export_markdown", ("results.md",), compares=True),
     "parquet": Format(
         "app.runs.exporting.tables:export_parquet",
         ("results.parquet", "samples.parquet"),
@@ -229,3 +230,52 @@ def _back_up(run: Run) -> str:
         return back_up_fuller_table(run)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error
+
+
+OK, DAMAGED = 0, 1
+
+
+def damage(runs: Sequence[IntactRun]) -> tuple[str, ...]:
+    """A sentence for each thing that is damaged in one of them."""
+    return tuple(f"{run.run.path}: {sentence}" for run in runs for sentence in run.damage_texts)
+
+
+@dataclass(frozen=True, slots=True)
+class RunDocument:
+    """What is shown of runs: blocks, a sentence for each thing in the runs that is damaged, and
+    facts for programs."""
+
+    blocks: tuple[Block, ...]
+    damage: tuple[str, ...] = ()
+    facts: Callable[[], Mapping[str, Any]] = dict
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return DAMAGED if self.damage else OK
+
+
+def verify_folder(folder: str) -> tuple[int, tuple[Block, ...], str]:
+    """The exit code and what is damaged in a folder, as blocks, or as lines for a terminal, where
+    paths stay whole; ResultsError for one that is no run."""
+    found = verify(Path(folder), check_derived)
+    rows = [
+        (
+            "note" if entry.harmless else "damaged",
+            entry.code,
+            entry.file,
+            entry.problem,
+            entry.remedy,
+        )
+        for entry in found.findings
+    ]
+    whole_text = (
+        f"{'damaged; whole are' if found.damaged else 'whole:'} {counted(found.lines, 'line')}, "
+        f"{counted(found.rounds, 'round')}, {counted(found.samples, 'measured run')}"
+    )
+    if found.live:
+        whole_text += "; it is being written now: look again when it has ended"
+    findings_table = table(names("verdict", "code", "file", "finding", "action"), rows)
+    lines = [f"{mark}: {file} {problem}: {remedy}" for mark, _, file, problem, remedy in rows]
+    text = "".join(f"{printable(line)}\n" for line in (*lines, whole_text))
+    return DAMAGED if found.damaged else OK, (findings_table, Paragraph(whole_text)), text

@@ -27,11 +27,11 @@ from app.plan.options import Layers, layers_of_run
 from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import baselines
 from app.present.console import verdicts
+from app.present.console.export_formats import damage
 from app.present.console.regression_gate import code
 from app.present.console.verdicts import OutputOptions, output_options_of
-from app.present.console.verify import damage
 from app.present.document import Block, Heading, Points
-from app.present.markdown import as_markdown
+from app.present.terminal import as_markdown
 from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import Manifest, read_manifest
 from app.run_folder.run import Run

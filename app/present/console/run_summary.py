@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from app.analysis.comparison.judge import interval_note
 from app.analysis.comparison.measured_case import MeasuredCase
-from app.analysis.comparison.ranking import Fastest, fastest
+from app.analysis.comparison.ranking import Fastest
 from app.analysis.insights.quality import causes
 from app.analysis.insights.rules import HEADING, find_insights
 from app.cases.column import Row
-from app.cases.objectives import BAND, JUDGED
+from app.cases.objectives import JUDGED
 from app.cases.status import INCOMPLETE, TONES
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
 from app.present.console.row_table import row_table, shown_percentiles
-from app.present.document import Block, Details, Note, Points
+from app.present.document import Details, Note, Points
 from app.run_folder.diagnostics import text as diagnostic_text
 from app.run_folder.diagnostics import warning_groups
 from app.run_folder.run import Run
@@ -24,7 +24,6 @@ from app.stats.intervals import CLOSE_CONTENDED_S, MINIMUM_ROUNDS
 from app.stats.required_rounds import MAXIMUM_ROUNDS, NARROW
 from app.stats.verdict import STATES_DIFFER
 from exporters.diagnostics.catalogue import DiagnosticGroup
-from exporters.model_names import is_null
 
 _HUGE = 1.0
 """A change beyond this is told as such: nobody plans for more exactly."""
@@ -153,60 +152,38 @@ ROWS, WARNINGS, FASTEST, SURE = "rows", "warnings", "fastest by median", "confid
 """Headings; `noticed` has its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """`rows` are those of cases that were come to. The doubts are numbered from 1, and `marks`
-    has by case id the numbers of those on a row: `(1,3)`."""
-
-    rows: tuple[Row, ...]
-    marks: Mapping[str, str]
-    warnings: tuple[str, ...]
-    causes: tuple[Note, ...]
-    insights: tuple[str, ...]
-    fastest: tuple[str, ...]
-    precision: tuple[str, ...]
-
-
-def summarise_run(
-    measurements: Sequence[MeasuredCase],
-    band: float = BAND,
-    contests: Sequence[Fastest] | None = None,
-) -> RunSummary:
-    """What there is to say of these; a change within `band` is none. `contests` are the rankings
-    of the cases without no-op copies, which are made if they are not there yet."""
-    rows = [measurement.row for measurement in measurements]
-    started_rows = tuple(row for row in rows if row["status"] not in INCOMPLETE)
-    case_set = CaseSet([measurement.case for measurement in measurements])
-    groups = warning_groups(started_rows)
-    if contests is None:
-        contests = fastest(
-            [measurement for measurement in measurements if not is_null(measurement.case.model)],
-            band,
-        )
-    return RunSummary(
-        started_rows,
-        _marks(groups),
-        warning_texts(groups, case_set),
-        failure_causes(rows, case_set),
-        tuple(notice.sentence for notice in find_insights(measurements, case_set, contests)),
-        tuple(_fastest(contests, band)),
-        tuple(precision_lines(started_rows)),
-    )
-
-
 def full_parts(
-    overview: RunSummary, percentiles: tuple[float, ...], sort: str = ""
+    measurements: Sequence[MeasuredCase],
+    percentiles: tuple[float, ...],
+    band: float,
+    contests: Sequence[Fastest],
+    *,
+    ranked: bool,
+    sort: str = "",
 ) -> Iterator[Details]:
-    """Every row, warning with its cases, finding, and comparison with its interval: a heading of
-    each on a terminal, folded on a page."""
-    if overview.rows:
-        table = row_table(overview.rows, overview.marks, sort, shown_percentiles(percentiles))
+    """Every row that was come to, warning with its cases, finding, and comparison with its
+    interval, where a change within `band` is none: a heading of each on a terminal, folded on a
+    page.
+
+    Nothing is `ranked` of a search over options, which chose what it measured on by luck too: its
+    final rounds alone show what is better.
+    """
+    rows = [item.row for item in measurements if item.row["status"] not in INCOMPLETE]
+    case_set = CaseSet([measurement.case for measurement in measurements])
+    groups = warning_groups(rows)
+    if rows:
+        table = row_table(rows, row_marks(groups), sort, shown_percentiles(percentiles))
         yield Details(ROWS, (replace(table, has_all_columns=True),))
-    warnings = (Note(f"({number})", text) for number, text in enumerate(overview.warnings, 1))
-    parts: dict[str, tuple[Block, ...]] = {WARNINGS: tuple(warnings)}
-    lists = {HEADING: overview.insights, FASTEST: overview.fastest, SURE: overview.precision}
-    parts |= {heading: (Points(texts),) for heading, texts in lists.items() if texts}
-    yield from (Details(heading, blocks) for heading, blocks in parts.items() if blocks)
+    warnings = enumerate(warning_texts(groups, case_set), 1)
+    if notes := tuple(Note(f"({number})", text) for number, text in warnings):
+        yield Details(WARNINGS, notes)
+    if not ranked:
+        return
+    insights = (notice.sentence for notice in find_insights(measurements, case_set, contests))
+    lists = {HEADING: insights, FASTEST: _fastest(contests, band), SURE: precision_lines(rows)}
+    for heading, sentences in lists.items():
+        if texts := tuple(sentences):
+            yield Details(heading, (Points(texts),))
 
 
 def failure_causes(rows: Sequence[Row], case_set: CaseSet) -> tuple[Note, ...]:
@@ -231,12 +208,6 @@ def warning_texts(groups: Iterable[DiagnosticGroup], case_set: CaseSet) -> tuple
         f"{case_set.text(group.case_ids)}: {diagnostic_text(*group.diagnostics)}"
         for group in groups
     )
-
-
-def without_rankings(summary: RunSummary) -> RunSummary:
-    """The same of a search over options, which chose what it measured on by luck too: its final
-    rounds alone say what is better."""
-    return replace(summary, insights=(), fastest=(), precision=())
 
 
 def verdict_text(contest: Fastest, band: float) -> str:
@@ -298,7 +269,8 @@ def _fastest(contests: Sequence[Fastest], band: float) -> list[str]:
     return sentences
 
 
-def _marks(groups: Sequence[DiagnosticGroup]) -> dict[str, str]:
+def row_marks(groups: Sequence[DiagnosticGroup]) -> dict[str, str]:
+    """By case id the numbers of the warnings on a row, which count from 1: `(1,3)`."""
     numbers: dict[str, list[str]] = {}
     for number, group in enumerate(groups, 1):
         for case_id in group.case_ids:

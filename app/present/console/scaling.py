@@ -16,13 +16,12 @@ from app.present.document import (
     Block,
     Cell,
     Column,
-    Heading,
     Paragraph,
     names,
     rate_cell,
     ratio_cell,
+    section,
     share_cell,
-    table,
 )
 from app.run_folder.folder import RunFolder
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -42,12 +41,9 @@ def throughput_tables(throughputs: Sequence[AggregateThroughput]) -> Iterator[Bl
     ]
     if throughput_rows:
         headings = ("inputs/s", "share", "95 %", "speedup", "efficiency", "1M inputs")
-        yield Heading(HEADING, 3)
-        yield table(
-            (*names("case"), *map(Column, headings)),
-            [cells for name, throughput in throughput_rows for cells in _rows(name, throughput)],
-            caption=_caption([throughput for _, throughput in throughput_rows]),
-        )
+        rows = [cells for name, throughput in throughput_rows for cells in _rows(name, throughput)]
+        caption = _caption([throughput for _, throughput in throughput_rows])
+        yield from section(HEADING, (*names("case"), *map(Column, headings)), rows, caption)
     reasons: dict[str, list[str]] = {}
     for name, throughput in named_throughputs:
         if throughput.absent:
@@ -125,12 +121,9 @@ def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> It
     )
     if any(row["scaling_efficiency"] for row in visible_rows):
         headings = ("replicas", "inputs/s", "speedup", "efficiency", "efficiency 95 %")
-        yield Heading("scaling", 3)
-        yield table(
-            (*names("case"), *map(Column, headings)),
-            [_cells(case_labels, row) for row in visible_rows],
-            caption=_scaling_caption(visible_rows),
-        )
+        cells = [_cells(case_labels, row) for row in visible_rows]
+        columns = (*names("case"), *map(Column, headings))
+        yield from section("scaling", columns, cells, _scaling_caption(visible_rows))
     if not any(sweep.replicas or SHARED_WORK in sweep.scenarios for sweep in plan.sweeps):
         return
     reasons = ((row["case_id"], row["scaling_missing_reason"]) for row in scaled_rows)

@@ -18,15 +18,14 @@ from app.present.document import (
     Block,
     Cell,
     Column,
-    Heading,
     Paragraph,
     count_cell,
     latency_cell,
     latency_interval_cell,
     names,
     ratio_cell,
+    section,
     share_cell,
-    table,
 )
 from app.present.figure import Axis, Figure, Mark, Series
 from app.run_folder.run import Run
@@ -51,12 +50,12 @@ def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block
     if not batched_rows:
         return
     case_labels = labels([case for case in cases if case.case_id in batched_rows])
-    yield Heading("batchers", 3)
-    yield table(
-        (*names("case"), *map(Column, ("batch", "filled", *_LATENCIES))),
-        [(label, *_figures(batched_rows[case_id])) for case_id, label in case_labels.items()],
-        caption="added: how long a request waited while the server was free",
-    )
+    columns = (*names("case"), *map(Column, ("batch", "filled", *_LATENCIES)))
+    lines: list[tuple[Cell | str, ...]] = [
+        (label, *_figures(batched_rows[case_id])) for case_id, label in case_labels.items()
+    ]
+    caption = "added: how long a request waited while the server was free"
+    yield from section("batchers", columns, lines, caption)
 
 
 def _figures(row: Row) -> Iterator[Cell]:
@@ -71,24 +70,16 @@ _SHOWN_PERCENTILES = ("p50", "p99")
 def gap_tables(idle_groups: Sequence[Idleness]) -> Iterator[Block]:
     """One for each model and sizes."""
     for idle in idle_groups:
-        yield Heading(f"latency after a pause: {idle.label}", 3)
-        yield table(
+        figures = [Column(name, c.label) for c in idle.curves for name in _SHOWN_PERCENTILES]
+        rows = [
             (
-                Column("pause"),
-                *(
-                    Column(name, curve.label)
-                    for curve in idle.curves
-                    for name in _SHOWN_PERCENTILES
-                ),
-            ),
-            [
-                (
-                    latency_cell(gap_us) if gap_us else Cell("none", 0.0, unit="us"),
-                    *_cells(idle, gap_us),
-                )
-                for gap_us in idle.gaps_us
-            ],
-        )
+                latency_cell(gap_us) if gap_us else Cell("none", 0.0, unit="us"),
+                *_cells(idle, gap_us),
+            )
+            for gap_us in idle.gaps_us
+        ]
+        heading = f"latency after a pause: {idle.label}"
+        yield from section(heading, (Column("pause"), *figures), rows)
 
 
 def _cells(idle: Idleness, gap_us: float) -> Iterator[Cell]:
@@ -151,8 +142,8 @@ def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
         )
         for shape in shapes
     ]
-    yield Heading(f"latency by shape: {label}", 3)
-    yield table((*names("shape"), *map(Column, _FIGURES)), rows)
+    columns = (*names("shape"), *map(Column, _FIGURES))
+    yield from section(f"latency by shape: {label}", columns, rows)
 
 
 def set_tables(run: Run) -> Iterator[Block]:
@@ -170,8 +161,8 @@ def set_tables(run: Run) -> Iterator[Block]:
             )
             for item in runs
         ]
-        yield Heading(f"latency by set of inputs: {case_labels[case_id]}", 3)
-        yield table((*names("set"), *map(Column, ("runs", "p50", "p99"))), rows)
+        columns = (*names("set"), *map(Column, ("runs", "p50", "p99")))
+        yield from section(f"latency by set of inputs: {case_labels[case_id]}", columns, rows)
 
 
 def _range(first_us: Sequence[float] | np.ndarray) -> Cell:
@@ -201,8 +192,8 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
         p50 = ("p50", *_latency_cells(row, "p50"), _slowdown(row), _clocks(row))
         cells.append((labels_by_key[key], measured_case.runtime_label(row), *p50))
         cells.append(("", "", "p99", *_latency_cells(row, "p99"), "", ""))
-    yield Heading(f"sustained: {' | '.join(windows)}", 3)
-    yield table((*names(*_NAMES), *map(Column, _SUSTAINED_TABLE_FIGURES)), cells)
+    columns = (*names(*_NAMES), *map(Column, _SUSTAINED_TABLE_FIGURES))
+    yield from section(f"sustained: {' | '.join(windows)}", columns, cells)
 
 
 def _latency_cells(row: Row, name: str) -> tuple[Cell, Cell, Cell]:
@@ -236,12 +227,9 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
     computed_rows = [row for row in model_rows if row["compute_p50_us"] is not None]
     if computed_rows:
         headings = ("p50", "null p50", "compute", "compute 95 % interval", "of p50")
-        yield Heading("model minus null", 3)
-        yield table(
-            (*names("case"), *map(Column, headings)),
-            [_overhead_cells(case_labels, row) for row in computed_rows],
-            caption=_null_caption(computed_rows),
-        )
+        cells = [_overhead_cells(case_labels, row) for row in computed_rows]
+        columns = (*names("case"), *map(Column, headings))
+        yield from section("model minus null", columns, cells, _null_caption(computed_rows))
     reasons = ((row["case_id"], row["compute_missing_reason"]) for row in model_rows)
     for sentence in CaseSet(models).by_reason(reasons):
         yield Paragraph(f"no compute of {sentence}")

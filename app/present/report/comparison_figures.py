@@ -16,6 +16,7 @@ from app.present.report.figures import (
     Drawn,
     TimedCase,
     interval_figure,
+    series_of,
 )
 
 _RATE = "inferences per second"
@@ -25,24 +26,16 @@ _RATE_COLUMN = "throughput_per_s"
 def devices(cases: Sequence[TimedCase]) -> Figure | None:
     """Throughput of each runtime on each host at the batch size that most of them ran; None below
     two."""
-    rated_cases = [
-        timed_case for timed_case in cases if timed_case.is_well and timed_case.figure(_RATE_COLUMN)
-    ]
+    rated_cases = [case for case in cases if case.is_well and case.figure(_RATE_COLUMN)]
     places_by_size: dict[float | None, set[tuple[str, str]]] = {}
-    for timed_case in rated_cases:
-        case = timed_case.measured.case
-        places_by_size.setdefault(timed_case.figure("batch_size"), set()).add(
-            (case.runtime, case.host)
-        )
+    for case in rated_cases:
+        place = (case.measured.case.runtime, case.measured.case.host)
+        places_by_size.setdefault(case.figure("batch_size"), set()).add(place)
     batch = max(places_by_size, key=lambda size: len(places_by_size[size]), default=None)
     if len(places_by_size.get(batch, ())) < 2:
         return None
-    comparable = [
-        timed_case for timed_case in rated_cases if timed_case.figure("batch_size") == batch
-    ]
-    sorted_cases = sorted(
-        comparable, key=lambda timed_case: -(timed_case.figure(_RATE_COLUMN) or 0.0)
-    )
+    comparable = [case for case in rated_cases if case.figure("batch_size") == batch]
+    sorted_cases = sorted(comparable, key=lambda case: -(case.figure(_RATE_COLUMN) or 0.0))
     batch_text = "" if batch is None else f" at batch {batch:.0f}"
     x, note = Axis(f"{_RATE}{batch_text}", "per_s", "log"), f"Line: 95 % interval. {HOLLOW}"
     return interval_figure("Throughput by device", x, sorted_cases, {_RATE_COLUMN: ""}, note)
@@ -62,7 +55,7 @@ def accuracy(cases: Sequence[Drawn]) -> Figure | None:
     for case, rate, top1 in complete:
         description = f"{case.name}: {top1:.2f} % right, {text.rate_text(rate)}"
         mark = Mark(rate, top1, description, is_hollow=case.is_hollow)
-        series.append(Series(case.name, (mark,), color=case.color, cases=(case.case_id,)))
+        series.append(series_of(case, (mark,)))
     return Figure(
         "Top-1 accuracy over throughput",
         Axis(_RATE, "per_s", "log"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from app.analysis.plot_data.card import (
     CardEvent,
@@ -16,7 +17,7 @@ from app.formatting import text
 from app.formatting.text import significant
 from app.present.document import Block, Paragraph
 from app.present.figure import Axis, Figure, Mark, Series
-from app.present.report.figures import TimedCase, names_axis
+from app.present.report.figures import TimedCase, names_axis, series_of
 from app.runs.following.state import case_operators
 from exporters.types import GraphlapError
 
@@ -55,7 +56,7 @@ def slowest_operators(case: TimedCase, times: OperatorTimes) -> Figure:
         f"Operators of {case.label}, {text.CLOCK_TEXT[times.clock]}",
         Axis("time in one run", "us"),
         Axis(names=tuple(f"{place}. {op.op}" for place, op in enumerate(ops, 1))),
-        (Series(case.name, marks, "bars", case.color, cases=(case.case_id,), has_legend=False),),
+        (series_of(case, marks, "bars", has_legend=False),),
         note=f"{len(ops)} of {text.counted(len(times.ops), 'operator')}, "
         f"median of {text.counted(times.runs, 'run')}.",
     )
@@ -82,7 +83,7 @@ def roofline(case: TimedCase, times: OperatorTimes) -> Figure | None:
         Axis("FLOP per byte moved", "", "log"),
         Axis("FLOP/s", "count", "log"),
         (
-            Series(case.name, marks, color=case.color, cases=(case.case_id,)),
+            series_of(case, marks),
             _roof(peak, min(mark.x for mark in marks), max(mark.x for mark in marks)),
         ),
         note=f"Peak: {peak.how}.",
@@ -152,9 +153,7 @@ def fit(cases: Sequence[TimedCase]) -> Figure | None:
         )
         description = f"{case.name}: {used_tiles:.0f} of {total:.0f} tiles{_costs(case)}"
         mark = Mark(100.0 * used_tiles / total, place, description, is_hollow=True)
-        series.append(
-            Series(case.name, (mark,), "bars", case.color, cases=(case.case_id,), has_legend=False)
-        )
+        series.append(series_of(case, (mark,), "bars", has_legend=False))
     return Figure(
         "Weight memory of the simulated cards",
         Axis("weight tiles in use, simulated", "percent", most=100.0),
@@ -216,11 +215,9 @@ def schedule(case: TimedCase | None, run: CardRun, maximum: int | None = MAXIMUM
     flows = tuple(
         Mark(event.done, place, _event_text(event), start=event.issued) for event, place in events
     )
-    prefix = (
-        ""
-        if len(longest) == len(run.events)
-        else f"The longest {len(longest)} of {len(run.events)}. "
-    )
+    is_part = len(longest) < len(run.events)
+    prefix = f"The longest {len(longest)} of {len(run.events)}. " if is_part else ""
+    issuing = Series("issues", issues, "bars", color, cases=ids, thickness=thickness)
     return Figure(
         _title(case) if case else "Units",
         Axis(
@@ -231,16 +228,8 @@ def schedule(case: TimedCase | None, run: CardRun, maximum: int | None = MAXIMUM
         ),
         Axis(names=tuple(lanes)),
         (
-            Series("issues", issues, "bars", color, cases=ids, thickness=thickness),
-            Series(
-                "in the pipeline",
-                flows,
-                "bars",
-                color,
-                cases=ids,
-                is_pale=True,
-                thickness=thickness,
-            ),
+            issuing,
+            replace(issuing, name="in the pipeline", marks=flows, is_pale=True),
         ),
         note=f"{prefix}The link takes {significant(run.io_us)} µs more.",
     )

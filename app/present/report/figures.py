@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,10 +17,12 @@ from app.formatting.case_labels import labels
 from app.present.figure import (
     Axis,
     Figure,
+    Kind,
     Mark,
     ReferenceLine,
     Series,
     Symbol,
+    Unit,
     with_interval,
 )
 from app.run_folder.run import Run
@@ -178,17 +180,17 @@ def interval_figure(
             words, low, high = with_interval(value, low, high, x.unit)
             described = f"{case.name}, {label}: {words}" if label else f"{case.name}: {words}"
             mark = Mark(value, place, described, low, high, is_hollow=case.is_hollow)
-            series.append(
-                Series(
-                    f"{case.name} {label}",
-                    (mark,),
-                    color=case.color,
-                    symbol=symbol,
-                    cases=(case.case_id,),
-                    has_legend=False,
-                )
-            )
+            one = series_of(case, (mark,), has_legend=False)
+            series.append(replace(one, name=f"{case.name} {label}", symbol=symbol))
     return Figure(title, x, names_axis(cases), tuple(series), note=note)
+
+
+def series_of(
+    case: Drawn, marks: Iterable[Mark], kind: Kind = "points", *, has_legend: bool = True
+) -> Series:
+    """Marks of one case, in its colour."""
+    ids, color = (case.case_id,), case.color
+    return Series(case.name, tuple(marks), kind, color, cases=ids, has_legend=has_legend)
 
 
 def names_axis(cases: Iterable[Drawn]) -> Axis:
@@ -199,26 +201,18 @@ def names_axis(cases: Iterable[Drawn]) -> Axis:
 def percentiles(cases: Sequence[TimedCase]) -> Figure:
     """Latency over the share of runs that are faster, out to the last that the samples support."""
     series = tuple(
-        Series(
-            case.name,
-            tuple(
-                Mark(
-                    _rarity(share),
-                    value,
-                    f"{case.name}, p{100 * share:.6g}: {text.latency(value)}",
-                )
-                for share, value in case.percentiles_us()
-            ),
-            "line",
-            case.color,
-            case.dash,
-            cases=(case.case_id,),
-        )
+        replace(series_of(case, _percentile_marks(case), "line"), dash=case.dash)
         for case in cases[:MAXIMUM_SERIES]
     )
     ticks = tuple((_rarity(share), f"p{100 * share:.6g}") for share in _NINES)
     x = Axis("percentile", scale="log", ticks=ticks)
     return Figure("Percentiles", x, Axis("latency", "us", "log"), series, note=limit_note(cases))
+
+
+def _percentile_marks(case: TimedCase) -> Iterator[Mark]:
+    for share, value in case.percentiles_us():
+        words = f"{case.name}, p{100 * share:.6g}: {text.latency(value)}"
+        yield Mark(_rarity(share), value, words)
 
 
 def _rarity(share: float) -> float:
@@ -235,9 +229,7 @@ def histogram(cases: Sequence[TimedCase]) -> Figure:
     high = max((slow for _, slow in spans), default=1.0)
     edges = np.geomspace(low, max(high, low * 1.001), _BINS + 1)
     series = tuple(
-        Series(
-            case.name, _steps(case, edges), "steps", case.color, case.dash, cases=(case.case_id,)
-        )
+        replace(series_of(case, _steps(case, edges), "steps"), dash=case.dash)
         for case in visible
         if case.fastest_and_slow_us
     )
@@ -310,32 +302,18 @@ def _lines(
             continue
         entries.sort(key=lambda entry: entry[0])
         first = entries[0][2]
-        shared_words = set.intersection(
-            *(set(case.name.split(_SEPARATOR)) for _, _, case in entries)
-        )
-        lines.append(
-            Series(
-                _SEPARATOR.join(
-                    word for word in first.name.split(_SEPARATOR) if word in shared_words
-                ),
-                tuple(
-                    Mark(
-                        x_value,
-                        height,
-                        f"{case.name}: {text.figure(height, y.unit)}",
-                        is_hollow=case.is_hollow,
-                    )
-                    for x_value, height, case in entries
-                ),
-                "line",
-                first.color,
-                first.dash,
-                cases=tuple(case.case_id for _, _, case in entries),
-            )
-        )
+        shared = set.intersection(*(set(case.name.split(_SEPARATOR)) for _, _, case in entries))
+        name = _SEPARATOR.join(word for word in first.name.split(_SEPARATOR) if word in shared)
+        ids = tuple(case.case_id for _, _, case in entries)
+        marks = [_line_mark(x_value, height, y.unit, case) for x_value, height, case in entries]
+        lines.append(Series(name, tuple(marks), "line", first.color, first.dash, cases=ids))
     if not lines:
         return None
     return Figure(title, x, y, tuple(lines[:MAXIMUM_SERIES]), note=limit_note(lines))
+
+
+def _line_mark(x: float, y: float, unit: Unit, case: TimedCase) -> Mark:
+    return Mark(x, y, f"{case.name}: {text.figure(y, unit)}", is_hollow=case.is_hollow)
 
 
 def ratios(cases: Sequence[TimedCase]) -> Figure | None:
@@ -382,12 +360,7 @@ def ratios(cases: Sequence[TimedCase]) -> Figure | None:
         )
     return Figure(
         "Slowdown against the fastest runtime of each model",
-        Axis(
-            "median over the best (same clock and precision)",
-            "times",
-            "log",
-            least=1.0,
-        ),
+        Axis("median over the best (same clock and precision)", "times", "log", least=1.0),
         Axis(names=tuple(labels[model] for model in models)),
         tuple(series),
         (ReferenceLine("x", 1.0),),

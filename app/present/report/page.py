@@ -19,11 +19,11 @@ from app.formatting.case_labels import model_labels
 from app.machine.environment import graphlap_version
 from app.plan.command import flags_line, shell_line
 from app.plan.plan import Plan
-from app.present.console.answer.document import answer_blocks, overview_of, replaces_medians
+from app.present.console.answer.document import all_parts, answer_blocks, replaces_medians
 from app.present.console.answer.summary import RunResult, cause_notes, run_result
 from app.present.console.output_files import PAGE, reject_output, write_output
 from app.present.console.run_comparison import Comparer
-from app.present.console.run_summary import ROWS, full_parts
+from app.present.console.run_summary import ROWS
 from app.present.console.verdicts import comparison_blocks
 from app.present.document import (
     Block,
@@ -291,7 +291,7 @@ def run_page(
         yield from cause_notes(result)
     yield from (Note("damaged", sentence, "error", "damaged") for sentence in damage)
     yield from evidence(result)
-    for part in full_parts(overview_of(result), result.plan.percentiles):
+    for part in all_parts(result):
         is_there = part.summary == ROWS and replaces_medians(result)
         if not is_there and (part.summary == ROWS or not result.plan.check):
             yield part

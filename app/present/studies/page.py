@@ -35,9 +35,8 @@ from app.present.document import (
     nest,
     table,
 )
-from app.present.markdown import as_markdown
 from app.present.studies.study import Found, Study, Whole
-from app.present.terminal import write_document
+from app.present.terminal import as_markdown, write_document
 from app.run_folder.diagnostics import warning_groups
 from app.run_folder.files import write_atomically
 from app.run_folder.run import Run

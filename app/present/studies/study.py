@@ -219,20 +219,20 @@ class Whole:
 
 
 STUDIES = {
-    "char-cnn/ladder": "app.present.studies.char_cnn.ladder:LADDER",
-    "char-cnn/operators": "app.present.studies.char_cnn.ladder:OPERATORS",
-    "char-cnn/steps": "app.present.studies.char_cnn.steps:STUDY",
-    "dlmark/accuracy": "app.present.studies.dlmark.parts:ACCURACY",
-    "dlmark/devices": "app.present.studies.dlmark.parts:DEVICES",
-    "dlmark/largest": "app.present.studies.dlmark.parts:LARGEST",
-    "dlmark/throughput": "app.present.studies.dlmark.throughput:STUDY",
+    "char-cnn/ladder": "app.present.studies.char_cnn_ladder:LADDER",
+    "char-cnn/operators": "app.present.studies.char_cnn_ladder:OPERATORS",
+    "char-cnn/steps": "app.present.studies.char_cnn_steps:STUDY",
+    "dlmark/accuracy": "app.present.studies.dlmark_parts:ACCURACY",
+    "dlmark/devices": "app.present.studies.dlmark_parts:DEVICES",
+    "dlmark/largest": "app.present.studies.dlmark_parts:LARGEST",
+    "dlmark/throughput": "app.present.studies.dlmark_throughput:STUDY",
     "neurio": "app.present.studies.neurio:STUDY",
     "vollo": "app.present.studies.vollo:STUDY",
 }
 """Those of one plan, parts of others among them."""
 WHOLES = {
-    "char-cnn": "app.present.studies.char_cnn.ladder:WHOLE",
-    "dlmark": "app.present.studies.dlmark.throughput:WHOLE",
+    "char-cnn": "app.present.studies.char_cnn_ladder:WHOLE",
+    "dlmark": "app.present.studies.dlmark_throughput:WHOLE",
 }
 
 

@@ -18,7 +18,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.jobs import Sensitivity
 from app.gui.look.preferences import Preferences
-from app.gui.look.terms import in_fields
+from app.gui.look.text import in_fields
 from app.gui.main import _check_paths, main
 from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export

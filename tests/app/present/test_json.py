@@ -26,8 +26,7 @@ from app.present.document import (
 from app.present.figure import Axis, Figure, Mark, Series
 from app.present.html import as_html
 from app.present.json import csv_text, json_text
-from app.present.markdown import as_markdown
-from app.present.terminal import as_text
+from app.present.terminal import as_markdown, as_text
 
 RESULTS = Table(
     (Column("model", is_name=True), Column("ort-cpu"), Column("ort-cpu")),

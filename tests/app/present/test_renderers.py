@@ -32,11 +32,10 @@ from app.present.figure import (
     value_span,
 )
 from app.present.html import as_html
-from app.present.markdown import as_markdown
-from app.present.studies.dlmark.parts import picture_files, series_of
+from app.present.studies.dlmark_parts import picture_files, series_of
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import frame_of
-from app.present.terminal import as_text, width_of_text, write_document
+from app.present.terminal import as_markdown, as_text, width_of_text, write_document
 
 HOSTILE = "<b>|*name*\n\x1b[31m"
 

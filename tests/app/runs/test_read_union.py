@@ -16,9 +16,8 @@ from app.analysis.plot_data.series import facets
 from app.analysis.plot_data.settings import settings
 from app.cases.case import Case, identity_test
 from app.formatting.case_labels import CaseSet, case_label, labels
-from app.present.console.check import check_page
-from app.present.console.markdown import run_page
-from app.present.markdown import as_markdown
+from app.present.console.check import check_page, run_page
+from app.present.terminal import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader

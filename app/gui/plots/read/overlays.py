@@ -10,7 +10,6 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import time_text
 from app.gui.look.overlay import Overlay, plot_font
@@ -24,10 +23,8 @@ class CrossLayer(Overlay):
     """A thin line for each coordinate that is read; moving it repaints nothing but the lines."""
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
-        super().__init__(plot)
+        super().__init__(plot, theme)
         self.setZValue(60)
-        self.plot = plot
-        self._theme = theme
         self._x: float | None = None
         self._y: float | None = None
         self._is_pinned = False
@@ -51,9 +48,7 @@ class CrossLayer(Overlay):
             lines.append(QLineF(box.left(), y, box.right(), y))
         return lines
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         color = QColor(self._theme.accent if self._is_pinned else self._theme.text)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(color, 1.0, Qt.PenStyle.SolidLine))
@@ -67,9 +62,9 @@ class BandLayer(Overlay):
     """
 
     def __init__(self, plot: pg.PlotItem, theme: Theme, *, upright: bool = True) -> None:
-        super().__init__(plot)
+        super().__init__(plot, theme)
         self.setZValue(8)
-        self._theme, self._upright = theme, upright
+        self._upright = upright
         self._ends: tuple[float, float] | None = None
         self._rugs: tuple[tuple[np.ndarray, QColor], ...] = ()
 
@@ -84,9 +79,7 @@ class BandLayer(Overlay):
         self._rugs = tuple(rugs)
         self.update()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         box = self.boundingRect()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         if self._ends is not None:
@@ -126,9 +119,8 @@ class ChosenLayer(Overlay):
     """A ring around a point, a frame around a tile, a bar before and a tint over a row."""
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
-        super().__init__(plot)
+        super().__init__(plot, theme)
         self.setZValue(55)
-        self._theme = theme
         self.spots: tuple[Spot, ...] = ()
 
     def set_spots(self, spots: Sequence[Spot]) -> None:
@@ -136,9 +128,7 @@ class ChosenLayer(Overlay):
             self.spots = tuple(spots)
             self.update()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         if not self.spots:
             return
         box, color = self.boundingRect(), QColor(self._theme.accent)
@@ -175,9 +165,8 @@ class LitPoints(Overlay):
     """`points` are seconds on the axis and log10 seconds [n, n] of each round, in its colour."""
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
-        super().__init__(plot)
+        super().__init__(plot, theme)
         self.setZValue(20)
-        self._theme = theme
         self._points: tuple[tuple[np.ndarray, np.ndarray, QColor], ...] = ()
         self._pixel_cache: tuple[object, list[tuple[np.ndarray, np.ndarray, QColor]]] | None = None
 
@@ -186,9 +175,7 @@ class LitPoints(Overlay):
         self._pixel_cache = None
         self.update()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def draw(self, painter: QPainter) -> None:
         if not self._points:
             return
         box = self.boundingRect()

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from app.formatting.text import share, time_text
 from app.gui.look.overlay import plot_font
 from app.gui.look.theme import Theme
-from app.gui.plots.read.lit import LitSamples
-from app.gui.plots.read.reading import Brush, Line, Reading
+from app.gui.plots.read.reading import Brush, Line, LitSamples, Reading
 from app.stats.option_search.ablation import round_name
 
 _MARGIN_PX = 10

@@ -6,11 +6,13 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from app.analysis.columns.rows import Rows
 from app.analysis.comparison.aggregate_throughput import AggregateThroughput
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.plot_data.curves import idleness
+from app.cases.columns import MAIN, column, columns_of
 from app.cases.status import TERMINAL
 from app.formatting import text
 from app.formatting.text import counted
@@ -26,13 +28,12 @@ from app.present.console.answer.summary import (
     leader_sentences,
     measured_line,
     rounds_to_decide,
-    run_facts,
     run_result,
     trust_line,
     warning_paragraph,
 )
 from app.present.console.check import check_blocks
-from app.present.console.export_formats import export, formats_of
+from app.present.console.export_formats import RunDocument, export, formats_of
 from app.present.console.row_table import (
     DEFAULT_PERCENTILES,
     row_table,
@@ -41,13 +42,7 @@ from app.present.console.row_table import (
     sort_column,
 )
 from app.present.console.run_comparison import Comparer
-from app.present.console.run_summary import (
-    RunSummary,
-    full_parts,
-    spread_advice,
-    summarise_run,
-    without_rankings,
-)
+from app.present.console.run_summary import full_parts, spread_advice, verdict_text
 from app.present.console.scaling import scaling_tables, throughput_tables
 from app.present.console.scenario_tables import (
     batcher_tables,
@@ -57,12 +52,12 @@ from app.present.console.scenario_tables import (
     shape_tables,
     sustained_tables,
 )
-from app.present.console.verify import RunDocument
 from app.present.document import (
     Block,
     Cell,
     Column,
     Command,
+    Details,
     Note,
     Paragraph,
     Points,
@@ -72,6 +67,7 @@ from app.present.document import (
 from app.present.terminal import as_lines
 from app.run_folder.folder import RESULTS
 from app.run_folder.run import Part, Run, TimeParts, time_parts
+from app.runs.exporting.json_file import row_values
 from app.runs.importing.foreign_run import cases_of, plan_of, read_foreign, write_run
 from app.runs.union import named_path, read_runs
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -270,16 +266,19 @@ def answer_blocks(
         yield from check_blocks(result.measured)
     elif verbose:
         yield from cause_notes(result)
-        yield from unfolded(full_parts(overview_of(result), result.plan.percentiles, sort))
+        yield from unfolded(all_parts(result, sort))
     elif not result.replaces_rows:
         yield from _short_blocks(result, width, sort)
     yield from _closing_blocks(result)
 
 
-def overview_of(result: RunResult) -> RunSummary:
-    """Every sentence of the run, but of rankings where the answer stands in their place."""
-    overview = summarise_run(result.measured, result.plan.band, result.contests)
-    return without_rankings(overview) if result.replaces_rows else overview
+def all_parts(result: RunResult, sort: str = "") -> Iterator[Details]:
+    """All that is known of the run, but rankings where the answer stands in their place."""
+    plan, ranked = result.plan, not result.replaces_rows
+    percentiles, contests = plan.percentiles, result.contests
+    yield from full_parts(
+        result.measured, percentiles, plan.band, contests, ranked=ranked, sort=sort
+    )
 
 
 def _closing_blocks(result: RunResult) -> Iterator[Block]:
@@ -335,6 +334,54 @@ def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
         yield Points(sentences)
     yield from cause_notes(result)
     yield from warning_paragraph(result)
+
+
+def run_facts(result: RunResult, exit_reason: tuple[int, str] | None = None) -> dict[str, Any]:
+    """Folder (null of several, which `folders` lists), exit code and reason in a word (null of a
+    stored run), units, a row for each case, the fastest of those alike, and the comparison that was
+    asked for.
+
+    Stable keys: what is added later is a new key. Columns are those of results.csv, the chosen
+    percentiles and the levels that the answer quotes.
+    """
+    run = result.run
+    percentiles = shown_percentiles(result.plan.percentiles)
+    chosen = [f"latency_{name}_us" for name in percentiles]
+    names = tuple(dict.fromkeys((*MAIN, *chosen, *columns_of("levels"))))
+    code, reason = exit_reason or (None, None)
+    definitions = {name: column(name) for name in names}
+    return {
+        "run": {
+            "folder": None if run.parts else str(run.path.absolute()),
+            "folders": [str(path.absolute()) for path in run.paths],
+            "run_id": run.manifest.run_id,
+            "name": run.manifest.name,
+            "is_live": result.is_live,
+            "exit_code": code,
+            "exit_reason": reason,
+            "units": {name: one.unit for name, one in definitions.items() if one and one.unit},
+            "rows": [row_values(row, names) for row in result.rows],
+            "verdicts": list(_verdicts(result)),
+            "comparison": dict(result.compared.facts) if result.compared is not None else None,
+        }
+    }
+
+
+def _verdicts(result: RunResult) -> Iterator[dict[str, Any]]:
+    for contest in result.contests:
+        interval = contest.verdict.interval
+        yield {
+            "what": contest.label,
+            "first": contest.first,
+            "second": contest.second,
+            "case_ids": list(contest.case_ids),
+            "times": contest.times,
+            "times_ci_low": interval.low if interval is not None else None,
+            "times_ci_high": interval.high if interval is not None else None,
+            "verdict": contest.word,
+            "simulated": contest.simulated,
+            "sentence": verdict_text(contest, result.plan.band),
+        }
 
 
 def show(

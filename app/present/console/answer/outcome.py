@@ -21,8 +21,8 @@ from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.plan.expand import reject_without_gaps
 from app.plan.plan import Plan
 from app.present.answer import answers
-from app.present.console.answer.document import fit_to_screen, run_document
-from app.present.console.answer.summary import RunResult, run_facts
+from app.present.console.answer.document import fit_to_screen, run_document, run_facts
+from app.present.console.answer.summary import RunResult
 from app.present.console.check import check_page
 from app.present.console.export_formats import export, formats_of
 from app.present.console.output_files import write_output
@@ -33,9 +33,8 @@ from app.present.console.scaling import write_throughputs
 from app.present.console.scenario_tables import gap_figures
 from app.present.console.streams import ResilientStream, report, width_of
 from app.present.console.verdicts import write
-from app.present.markdown import as_markdown
 from app.present.svg import svg_document
-from app.present.terminal import TABLE, write_formatted
+from app.present.terminal import TABLE, as_markdown, write_formatted
 from app.run_folder.folder import RESULTS
 from app.run_folder.run import Run
 from app.sweep.run import SweepRun

@@ -19,7 +19,6 @@ from app.analysis.insights.insight import MACHINE_MOVES, Insight
 from app.analysis.insights.rules import find_insights
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.columns import MAIN, column, columns_of
 from app.cases.jobs import Sensitivity
 from app.cases.round import is_imported
 from app.cases.status import INCOMPLETE
@@ -36,7 +35,6 @@ from app.run_folder.diagnostics import codes_in, warning_groups
 from app.run_folder.folder import is_being_written
 from app.run_folder.manifest import environments
 from app.run_folder.run import Run
-from app.runs.exporting.json_file import row_values
 from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.diagnostics import catalogue
 from exporters.model_names import is_null
@@ -529,51 +527,3 @@ def _verdict_obstacle(contests: Sequence[Fastest]) -> Iterator[str]:
     if rounds < MINIMUM_ROUNDS:
         rounds_text = text.counted(rounds, "round")
         yield f"no verdict with {rounds_text}: the variation between processes is unknown"
-
-
-def run_facts(result: RunResult, exit_reason: tuple[int, str] | None = None) -> dict[str, Any]:
-    """Folder (null of several, which `folders` lists), exit code and reason in a word (null of a
-    stored run), units, a row for each case, the fastest of those alike, and the comparison that was
-    asked for.
-
-    Stable keys: what is added later is a new key. Columns are those of results.csv, the chosen
-    percentiles and the levels that the answer quotes.
-    """
-    run = result.run
-    percentiles = shown_percentiles(result.plan.percentiles)
-    chosen = [f"latency_{name}_us" for name in percentiles]
-    names = tuple(dict.fromkeys((*MAIN, *chosen, *columns_of("levels"))))
-    code, reason = exit_reason or (None, None)
-    definitions = {name: column(name) for name in names}
-    return {
-        "run": {
-            "folder": None if run.parts else str(run.path.absolute()),
-            "folders": [str(path.absolute()) for path in run.paths],
-            "run_id": run.manifest.run_id,
-            "name": run.manifest.name,
-            "is_live": result.is_live,
-            "exit_code": code,
-            "exit_reason": reason,
-            "units": {name: one.unit for name, one in definitions.items() if one and one.unit},
-            "rows": [row_values(row, names) for row in result.rows],
-            "verdicts": list(_verdicts(result)),
-            "comparison": dict(result.compared.facts) if result.compared is not None else None,
-        }
-    }
-
-
-def _verdicts(result: RunResult) -> Iterator[dict[str, Any]]:
-    for contest in result.contests:
-        interval = contest.verdict.interval
-        yield {
-            "what": contest.label,
-            "first": contest.first,
-            "second": contest.second,
-            "case_ids": list(contest.case_ids),
-            "times": contest.times,
-            "times_ci_low": interval.low if interval is not None else None,
-            "times_ci_high": interval.high if interval is not None else None,
-            "verdict": contest.word,
-            "simulated": contest.simulated,
-            "sentence": verdict_text(contest, result.plan.band),
-        }

@@ -15,9 +15,8 @@ from app.analysis.plot_data.series import Series
 from app.capabilities.largest_batch.present import LargestBatchView
 from app.gui.look.theme import LIGHT
 from app.gui.panels.case_tree import CaseTree
-from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.distributions import PercentileView
-from app.gui.plots.figure_view import FigureLayer
+from app.gui.plots.figure_view import CapabilityView, FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.style import series_styles

@@ -16,8 +16,8 @@ from app.cases.jobs import Operator, OperatorTimes
 from app.cases.objectives import BAND
 from app.formatting.text import latency
 from app.gui.look.theme import LIGHT, verdict_color
-from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.compare import CompareView
+from app.gui.plots.figure_view import CapabilityView
 from app.gui.plots.matrix import tile_color
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.ranking import RankingView

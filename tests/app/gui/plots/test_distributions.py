@@ -22,7 +22,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.distributions import percentile_curve
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import MarkLayer, mark_pen, percentile_marks, percentiles, published_marks
-from app.gui.plots.parts import PartChoice
+from app.gui.plots.read.bins import PartChoice
 from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.plots.timeline import TimelineView

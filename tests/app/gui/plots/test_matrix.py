@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.analysis.plot_data.series import Series
 from app.capabilities.tuning.present import StepsView, files_of
 from app.gui.look.overlay import plot_font
-from app.gui.plots.capability_view import CapabilityView
+from app.gui.plots.figure_view import CapabilityView
 from app.gui.plots.matrix import MatrixView, TileLayer
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run

@@ -15,9 +15,16 @@ from app.analysis.plot_data.series import Series, part_ns
 from app.cases.case import Case
 from app.cases.round import FIRST_OF_SHAPE, RECORD
 from app.cases.telemetry import Disturbance, Reading
-from app.gui.plots.lanes import RoundTimes, lane_names, lanes_of, told_at
 from app.gui.plots.timeline import TimelineView
-from app.gui.plots.trace import BLOCK, RAW_LIMIT, Envelope
+from app.gui.plots.trace import (
+    BLOCK,
+    RAW_LIMIT,
+    Envelope,
+    RoundTimes,
+    lane_names,
+    lanes_of,
+    told_at,
+)
 from app.run_folder.telemetry import RoundTelemetry
 from tests.app.gui.plots.views import at, hover, on_screen
 from tests.app.gui.synthetic import latencies_ns, records, series

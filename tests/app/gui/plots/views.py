@@ -21,10 +21,9 @@ from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.capabilities.tuning.present import StepsView
 from app.cases.case import Case
 from app.gui.plots.base import PlotView
-from app.gui.plots.capability_view import CapabilityView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
-from app.gui.plots.figure_view import FigureLayer
+from app.gui.plots.figure_view import CapabilityView, FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime, ScheduleView

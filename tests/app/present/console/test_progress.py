@@ -14,10 +14,10 @@ from app.cases.turns import TURN_SET
 from app.cli.headless import measure
 from app.plan.plan import parse_plan
 from app.present.console.answer.outcome import RunOutput
-from app.present.console.live_order import LiveOrder
 from app.present.console.progress import (
     UNCHECKED,
     LiveDisplay,
+    LiveOrder,
     RunningFigure,
     RunningFigures,
     display_for,

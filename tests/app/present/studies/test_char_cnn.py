@@ -14,11 +14,11 @@ from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.scenario import Scenario
 from app.plan.studies import load_study
-from app.present.markdown import as_markdown
-from app.present.studies.char_cnn.ladder import ladder_tables
-from app.present.studies.char_cnn.steps import gain
+from app.present.studies.char_cnn_ladder import ladder_tables
+from app.present.studies.char_cnn_steps import gain
 from app.present.studies.page import page
 from app.present.studies.study import Found, found_in, study
+from app.present.terminal import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run

@@ -16,9 +16,9 @@ from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.studies import load_study
-from app.present.markdown import as_markdown
 from app.present.studies.page import page, written
 from app.present.studies.study import Study, found_in, study
+from app.present.terminal import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import SearchCase
 from app.run_folder.manifest import read_manifest

@@ -12,10 +12,10 @@ from app.cases.case import Case
 from app.cases.column import Blank
 from app.cases.status import Status
 from app.plan.studies import load_study
-from app.present.markdown import as_markdown
 from app.present.studies.neurio import _compute
 from app.present.studies.page import page
 from app.present.studies.study import Found, found_in, study
+from app.present.terminal import as_markdown
 from app.run_folder.folder import RunFolder
 from exporters.model_names import is_null, original_of
 from tests.app.present.studies.made import make_run, tables

@@ -11,9 +11,9 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
-from app.present.markdown import as_markdown
 from app.present.studies.page import page
 from app.present.studies.study import Found, found_in, study
+from app.present.terminal import as_markdown
 from tests.app.present.studies.made import make_run, tables
 
 PUBLISHED_V80 = {"cnn_tiny": 2.5, "cnn_small": 2.4, "cnn_med": 3.3}

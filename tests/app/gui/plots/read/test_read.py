@@ -18,8 +18,7 @@ from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import MatrixView
 from app.gui.plots.read.bins import Grid, grid_for, tick_ns
-from app.gui.plots.read.lit import Lit
-from app.gui.plots.read.reading import Brush, Span
+from app.gui.plots.read.reading import Brush, Lit, Span
 from app.gui.plots.read.readout import brush_text, lit_text
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export_png

@@ -22,7 +22,7 @@ from app.present.document import (
     table,
 )
 from app.present.figure import Axis, Figure
-from app.present.studies.dlmark.parts import (
+from app.present.studies.dlmark_parts import (
     ACCURACY,
     DEVICES,
     LARGEST,

@@ -19,8 +19,8 @@ from app.formatting import text
 from app.machine.installed_runtimes import options_of
 from app.present.answer import answers
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table, names, table
-from app.present.studies.char_cnn import steps
-from app.present.studies.char_cnn.steps import PUBLISHED_COLUMNS, published
+from app.present.studies import char_cnn_steps as steps
+from app.present.studies.char_cnn_steps import PUBLISHED_COLUMNS, published
 from app.present.studies.study import Found, Study, Whole, lines_of
 from app.runs.following.state import case_operators
 from runtimes.options import SESSIONS
