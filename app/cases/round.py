@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.case import Case
 from app.cases.process_settings import ProcessSettings
-from app.cases.scenario import NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
 from app.cases.status import TRIED_AGAIN, Status
 from app.cases.telemetry import Interference, Surroundings
 from app.cases.turns import TurnSeat
@@ -194,7 +194,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class MeasureJob:
-    """One round of one case, with everything resolved.
+    """One round of `case`, with everything resolved.
 
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
@@ -207,14 +207,11 @@ class MeasureJob:
     waits for another job.
     """
 
-    case_id: str
+    case: Case
     round: int
     model: ExportedModel
     axes: Mapping[str, int]
-    runtime: str
     settings: Settings
-    scenario: Scenario
-    wait_policy: WaitPolicy
     limits: Limits
     seed: int
     samples_path: str
@@ -222,8 +219,6 @@ class MeasureJob:
     affinity: tuple[int, ...] = ()
     shared: bool = False
     arrivals_seed: int = 0
-    condition: Condition = NO_CONDITION
-    batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
     neighbour: NeighbourJob | None = None
     shapes: tuple[Mapping[str, int], ...] = ()

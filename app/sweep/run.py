@@ -381,7 +381,7 @@ class SweepRun:
         match event:
             case Started(work):
                 if isinstance(work, RoundWork):
-                    self.live.begin(work.job.case_id, work.job.round)
+                    self.live.begin(work.job.case.case_id, work.job.round)
                 return work.on_start(self.folder, self.live)
             case ProgressReported(work):
                 work.on_progress(self.folder, self.live)
@@ -400,7 +400,7 @@ class SweepRun:
 
     def _land(self, work: Work) -> None:
         if isinstance(work, RoundWork) and work.over:
-            self.live.end(work.job.case_id, work.job.round)
+            self.live.end(work.job.case.case_id, work.job.round)
 
     def _record(self, lines: Sequence[Line]) -> None:
         """Keep what one step came to: the disk is waited for once."""

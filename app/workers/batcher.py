@@ -103,7 +103,7 @@ def warm_up(session: Session, reference: Reference, job: MeasureJob, sampler: Sa
         start_ns = clock_ns()
         lane.run()
         first_ns = float(clock_ns() - start_ns)
-        single_lane = OneLane(lane, job.scenario, job.wait_policy, False, first_ns)
+        single_lane = OneLane(lane, job.case.scenario, job.case.wait_policy, False, first_ns)
         warm_ups.append(replace(sampler, lanes=single_lane, limits=limits).warm_up())
     settled_flags = [item.settled for item in warm_ups if item.settled is not None]
     return WarmUp(
@@ -117,7 +117,7 @@ def warm_up(session: Session, reference: Reference, job: MeasureJob, sampler: Sa
 
 def batch_serving(session: Batches, job: MeasureJob) -> Serve:
     """What serves the requests of an open loop through the job's batcher."""
-    batcher, wait = job.batcher, GIVING_WAIT[job.wait_policy]
+    batcher, wait = job.case.batcher, GIVING_WAIT[job.case.wait_policy]
     assert batcher is not None, "only a job with a batcher has its batches compiled"
     compiled_by_size = {
         batch: Compiled(batch_session.lanes[0].enter, batch_session.lanes[0].run)

@@ -30,11 +30,11 @@ from runtimes.errors import Unsupported
 
 def reject_unqueued(job: MeasureJob, lane: Lane) -> None:
     """Unsupported where runs can't be queued, or something has to be done between two of them."""
-    scenario = job.scenario
+    scenario = job.case.scenario
     if lane.enqueue is None:
         raise Unsupported(
-            f"{scenario} queues runs on a device, and {job.runtime} waits for each run by itself "
-            "with these options",
+            f"{scenario} queues runs on a device, and {job.case.runtime} waits for each run by "
+            "itself with these options",
             "use tensorrt or torch-cuda, or ort-cuda with boundary=device and cuda_graph=0",
         )
     if job.model.states:
@@ -261,8 +261,8 @@ def first_order(job: MeasureJob) -> tuple[int, ...]:
 
 def draw_turns(job: MeasureJob) -> np.ndarray:
     """Which shape comes next, int64 [TURNS], as often as the weights say."""
-    assert job.condition.shapes is not None, "a job has shapes where its condition has"
-    weights = np.array(job.condition.shapes.weights)
+    assert job.case.condition.shapes is not None, "a job has shapes where its condition has"
+    weights = np.array(job.case.condition.shapes.weights)
     rng = np.random.default_rng((job.arrivals_seed, 1))
     return rng.choice(len(weights), TURNS, p=weights / weights.sum()).astype(np.int64)
 
@@ -297,9 +297,9 @@ class ShapeLanes:
         for _, lane, reference in fed(session, job):
             lane.enter()
             lane.bind(reference.inputs)
-        self._gap_ns = round(job.scenario.gap_us * 1e3)
+        self._gap_ns = round(job.case.scenario.gap_us * 1e3)
         lanes = lanes_of(session, job)
-        self._time = turn_timing(lanes, self._gap_ns, job.wait_policy, WAIT)
+        self._time = turn_timing(lanes, self._gap_ns, job.case.wait_policy, WAIT)
         self._order, self._turns = first_order(job), draw_turns(job)
         self._next, self._typical_ns = 0, max(first_ns, 1.0)
         self._block = Block(1024)

@@ -93,7 +93,7 @@ def measure_round(
     context, suspended_before_s = RoundContext(job, tell, is_stopped, placing), suspended_s()
     if nvtx.is_missing():
         context.warn(diagnostic("nvtx_unavailable", libraries=nvtx.SONAMES))
-    nvtx.begin(f"round {job.round} of {job.case_id}")
+    nvtx.begin(f"round {job.round} of {job.case.case_id}")
     with _record_failure(context):
         _measure(context, suspended_before_s)
     nvtx.end()
@@ -182,7 +182,7 @@ def _use(context: RoundContext, session: Session, reference: Reference) -> None:
     job = context.job
     _note_execution(context, session.execution)
     if session.execution.clock != "simulated":  # a card has one precision, and says so
-        refuse_wider(job.model.precision, session.execution.precision, job.runtime)
+        refuse_wider(job.model.precision, session.execution.precision, job.case.runtime)
     context.note(concurrency=len(session.lanes))
     reject_crowd(len(session.lanes), context.result)
     for lane in reversed(session.lanes):
@@ -207,7 +207,7 @@ def _use(context: RoundContext, session: Session, reference: Reference) -> None:
 def _session(context: RoundContext, runtime: Runtime) -> Session:
     """Compiled, unless the round before was of this case too and left it here."""
     job = context.job
-    key = f"{job.case_id} {job.model.sha256}"
+    key = f"{job.case.case_id} {job.model.sha256}"
     if key in _left_open:
         return _left_open[key]
     while _left_open:
@@ -231,7 +231,7 @@ def _compile_session(runtime: Runtime, job: MeasureJob) -> Session:
 
 
 def _runtime(context: RoundContext) -> Runtime:
-    runtime = runtime_of_spec(context.job.runtime)
+    runtime = runtime_of_spec(context.job.case.runtime)
     settings, cores = context.job.settings, len(context.result.environment["affinity"])
     variables = prepare(runtime, settings)
     if variables:

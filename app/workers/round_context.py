@@ -66,7 +66,7 @@ class RoundContext:
     def __post_init__(self) -> None:
         environment = describe_round(self.job.settings.threads)
         self.result = RoundResult(
-            case_id=self.job.case_id,
+            case_id=self.job.case.case_id,
             round=self.job.round,
             status="ok",
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -134,7 +134,7 @@ class RoundContext:
         if self.job.model.uncompared:
             return None
         self.enter("correctness")
-        model, tolerance, runtime = self.job.model, self.job.asked.tolerance, self.job.runtime
+        model, tolerance, runtime = self.job.model, self.job.asked.tolerance, self.job.case.runtime
         if session.by_shape:
             precision = session.execution.precision
             return worst(
@@ -164,7 +164,7 @@ class RoundContext:
         outputs = [lane.outputs() for lane in session.lanes]
         precision = session.execution.precision
         return check_outputs(
-            outputs, precision, reference, model, self.job.asked.tolerance, self.job.runtime
+            outputs, precision, reference, model, self.job.asked.tolerance, self.job.case.runtime
         )
 
     def note_check(self, check: Check | None) -> None:
@@ -177,5 +177,5 @@ class RoundContext:
         self.warn(*output_diagnostics(check), *reference_diagnostics(check))
         if not check.output_ok:
             reason = mismatch_text(check, self.result.concurrency)
-            reason += saturation_note(check, self.job.model, self.job.runtime)
+            reason += saturation_note(check, self.job.model, self.job.case.runtime)
             self.note(status="wrong_output", reason=reason)

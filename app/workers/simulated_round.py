@@ -76,7 +76,7 @@ def simulate_round(context: RoundContext, session: Session, reference: Reference
     records["phase"][: outcome.start_requests if outcome else 0] = WARMUP
     with context.samples_file() as file:
         file.write(records.tobytes())
-    latency = np.sort(latency_ns(counted_records(records), job.scenario.is_open_loop))
+    latency = np.sort(latency_ns(counted_records(records), job.case.scenario.is_open_loop))
     p50_ns, p99_ns = (order_statistic(latency, q) for q in (0.5, 0.99))
     context.report(Progress("measure", len(latency), latency.sum() / 1e9, p50_ns, p99_ns))
     context.note_samples(
@@ -91,7 +91,7 @@ def simulate_round(context: RoundContext, session: Session, reference: Reference
 
 def _samples(session: Session, job: MeasureJob) -> tuple[Samples, OpenLoop | None]:
     """The runs, and what became of the schedule of an open loop."""
-    count, scenario = job.limits.simulated_samples, job.scenario
+    count, scenario = job.limits.simulated_samples, job.case.scenario
     rng = np.random.default_rng(job.seed)
     if scenario.is_open_loop:
         unloaded_samples = session.simulate(AfterCompletion(count), rng)

@@ -55,7 +55,7 @@ def cache_eviction(context: RoundContext, lanes: int) -> Iterator[CacheEviction 
 
     None where nothing does; Unsupported where there is no between, or no such cache.
     """
-    condition = context.job.condition
+    condition = context.job.case.condition
     if not condition.evicts:
         yield None
         return
@@ -78,11 +78,11 @@ def cache_eviction(context: RoundContext, lanes: int) -> Iterator[CacheEviction 
 
 
 def _device_eviction(job: MeasureJob) -> DeviceEviction:
-    spec = registry.parse_spec(job.runtime)
+    spec = registry.parse_spec(job.case.runtime)
     device = registry.load(spec.name).device_eviction(spec.device)
     if device is None:
         raise Unsupported(
-            f"{job.runtime} has no cache of a device to evict", "use --condition cold:64MB"
+            f"{job.case.runtime} has no cache of a device to evict", "use --condition cold:64MB"
         )
     return device
 
@@ -91,7 +91,7 @@ def _warm_cache_warnings(job: MeasureJob) -> Iterator[Diagnostic]:
     """The caches that no pollution reaches."""
     if job.settings.threads != 1:
         yield diagnostic("private_caches_warm")
-    if registry.load(registry.parse_spec(job.runtime).name).accelerator:
+    if registry.load(registry.parse_spec(job.case.runtime).name).accelerator:
         yield diagnostic("device_caches_warm")
 
 
@@ -120,7 +120,7 @@ def awaited_checks(
         return None, None
     tolerance = context.job.asked.tolerance
     first_check, second_check = (
-        check_outputs(outputs, precision, reference, model, tolerance, context.job.runtime)
+        check_outputs(outputs, precision, reference, model, tolerance, context.job.case.runtime)
         for outputs in context.kept_outputs
     )
     return first_check, second_check
@@ -162,7 +162,7 @@ def _time_round(
     loop = _loop(context, session, sets)
     path = f"{session.execution.call_path}{TIMED_IN}{loop}"
     context.note(harness_floor_ns=harness_overhead_ns(loop), call_path=path)
-    if len(job.model.input_files) > 1 and sets and job.scenario.kind != "multistream":
+    if len(job.model.input_files) > 1 and sets and job.case.scenario.kind != "multistream":
         context.note(facts={**context.result.facts, SETS: len(sets)})  # else a record is of several
     gc.collect()
     gc.freeze()
@@ -182,7 +182,7 @@ def _time_round(
                 watch,
                 context.report,
                 context.stopped,
-                sampling_rate(job.condition),
+                sampling_rate(job.case.condition),
             )
             warm = warm_up(session, reference, job, sampler)
             context.note(
@@ -201,10 +201,10 @@ def _time_round(
         if neighbour is not None:
             neighbour.note(context, *watch.window_ns)
         _note_interference(context, watch.interference())
-        if job.condition.kind == "sustained":
+        if job.case.condition.kind == "sustained":
             _note_sustained(context, watch, measurement.iterations, sampler.dropped_count)
         # The further runs follow one another, and so have warm caches.
-        if len(session.lanes) == 1 and job.condition.kind != "cold-l2":
+        if len(session.lanes) == 1 and job.case.condition.kind != "cold-l2":
             _note_spans(context, session, warm.median_ns)
     gc.enable()
     context.note_samples(
@@ -248,14 +248,14 @@ def _measure(
     job, lanes = context.job, session.lanes
     if job.seat is not None:
         return _measure_in_turns(context, job.seat, sampler, 1e-9 / capacity_per_ns)
-    if not job.scenario.is_open_loop:
+    if not job.case.scenario.is_open_loop:
         return sampler.measure()
     schedule = timed_schedule(
-        job.scenario, job.limits, job.arrivals_seed, job.batcher, 1e9 * capacity_per_ns
+        job.case.scenario, job.limits, job.arrivals_seed, job.case.batcher, 1e9 * capacity_per_ns
     )
     schedule = replace(schedule, sets=max(len(sets), 1))
     streaming = bool(job.model.states)
-    serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
+    serves = [serving(lane, job.case.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
     if isinstance(session, Batches):
         serves = [batch_serving(session, job)]
     return OpenLoopSampler(
@@ -288,11 +288,12 @@ def _measure_in_turns(
 def _loop(context: RoundContext, session: Session, sets: Sequence[Arrays]) -> Loop:
     """Which loop times; Unsupported where the one that was asked for can't."""
     loop = loop_of(session.lanes[0], bool(context.job.model.states), sets)
-    if context.job.batcher is not None:
+    if context.job.case.batcher is not None:
         loop = "Python"  # whichever size is next is not known before
     if loop != "C" and context.job.settings.options.get(CALL.name) == "c":
         raise Unsupported(
-            f"{context.job.runtime} offers the loop in C no calls with these options and inputs",
+            f"{context.job.case.runtime} offers the loop in C no calls with these options and "
+            "inputs",
             "use call=python",
         )
     return loop
@@ -308,13 +309,13 @@ def _lanes(
     job, lanes, streaming = context.job, session.lanes, bool(context.job.model.states)
     if session.by_shape:
         return ShapeLanes(session, job, first_ns)
-    if job.scenario.kind == "ahead":
+    if job.case.scenario.kind == "ahead":
         reject_unqueued(job, lanes[0])
-    if job.scenario.kind == "multistream":
-        return Queries(lanes, job.scenario, streaming, first_ns, sets)
-    if job.scenario.kind == "offline":
+    if job.case.scenario.kind == "multistream":
+        return Queries(lanes, job.case.scenario, streaming, first_ns, sets)
+    if job.case.scenario.kind == "offline":
         return AllAtOnce(lanes, streaming, first_ns, sets)
-    settings = job.scenario, job.wait_policy, streaming, first_ns, sets
+    settings = job.case.scenario, job.case.wait_policy, streaming, first_ns, sets
     return (
         OneLane(lanes[0], *settings, pollution)
         if len(lanes) == 1
@@ -344,7 +345,7 @@ def _note_sustained(
     context: RoundContext, watch: Watch, kept_count: int, dropped_count: int
 ) -> None:
     """How the machine was at both ends, and how many of the runs are on disk."""
-    end_facts = watch.at_the_ends(part_s(context.job.condition.seconds))
+    end_facts = watch.at_the_ends(part_s(context.job.case.condition.seconds))
     end_facts["sampled_fraction"] = kept_count / max(kept_count + dropped_count, 1)
     context.note(facts={**context.result.facts, **end_facts})
 

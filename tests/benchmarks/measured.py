@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario, WaitPolicy
 from app.stats.quantiles import rank_interval
@@ -126,14 +127,13 @@ def sample(
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples.bin"
         job = MeasureJob(
-            case_id="benchmark",
+            case=Case(
+                model.name, runtime, scenario=scenario or Scenario(), wait_policy=wait_policy
+            ),
             round=0,
             model=model,
             axes=BATCH_1,
-            runtime=runtime,
             settings=Settings(device=spec.device, release=spec.release, options=options or {}),
-            scenario=scenario or Scenario(),
-            wait_policy=wait_policy,
             limits=limits,
             seed=0,
             samples_path=str(samples),

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from app.cases.case import Case
 from app.cases.process_settings import ProcessSettings
 from app.cases.round import Limits, MeasureJob, RoundResult
-from app.cases.scenario import Condition, Scenario
+from app.cases.scenario import Condition
 from app.workers.measure import measure_round
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -49,19 +50,15 @@ def measured(
     **options: OptionValue,
 ) -> RoundResult:
     job = MeasureJob(
-        case_id="case",
+        case=Case(model.name, runtime, condition=Condition.parse(condition)),
         round=0,
         model=model,
         axes={"batch": 1},
-        runtime=runtime,
         settings=Settings(device=parse_spec(runtime).device, options=options),
-        scenario=Scenario("closed_loop"),
-        wait_policy="spin",
         limits=SHORT,
         seed=0,
         samples_path=str(folder / "samples.bin"),
         asked=ProcessSettings(device_memory_limit=device_memory),
-        condition=Condition.parse(condition),
     )
     return measure_round(job, tell, lambda: False)
 

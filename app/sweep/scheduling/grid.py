@@ -233,7 +233,7 @@ class FixedSweep(GridScheduler):
             rounds = [work for work in works if isinstance(work, RoundWork)]
             if len(rounds) > 1 and fit_in_memory(rounds):
                 self._prepared.extend(work for work in works if isinstance(work, SettledRound))
-                self._turns = TurnSet(rounds, f"{number}:{rounds[0].job.case_id}")
+                self._turns = TurnSet(rounds, f"{number}:{rounds[0].job.case.case_id}")
                 return self._prepared.popleft() if self._prepared else self._next_round()
             self._prepared.extend(works)
         return None

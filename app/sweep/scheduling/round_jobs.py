@@ -235,7 +235,6 @@ def round_work(
     engine = runtime_of(case.runtime, schedule.plan.environments)
     device = parse_spec(case.runtime).device
     return RoundWork(
-        case,
         replace(
             job,
             arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
@@ -281,14 +280,11 @@ def _round_job(
     cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
     near, chosen = near_device(engine, spec.device, usable_cores()), schedule.plan.chosen_cores
     return MeasureJob(
-        case_id=case.case_id,
+        case=case,
         round=number,
         model=model,
         axes=model.axes,
-        runtime=case.runtime,
         settings=settings,
-        scenario=case.scenario,
-        wait_policy=case.wait_policy,
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
@@ -296,8 +292,6 @@ def _round_job(
         affinity=chosen or cores_for(cores, near),
         # The batch process has left those that were chosen, if there are others.
         shared=bool(chosen) and not usable_cores().isdisjoint(chosen),
-        condition=case.condition,
-        batcher=case.batcher,
         batches=batch_models,
         neighbour=neighbour,
         shapes=shapes,

@@ -61,13 +61,13 @@ class RoundWork(ProcessWork):
 
     def __init__(
         self,
-        case: Case,
         job: MeasureJob,
         time_limit_s: float,
         needs: Needs = EXCLUSIVE_CPU,
         memory_limit_bytes: int = 0,
         compile_limit_s: float = 600.0,
     ) -> None:
+        case = job.case
         super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
         self._reused = case.runtime if job.is_reusable else ""
         engine = runtime(parse_spec(case.runtime).name)
@@ -170,28 +170,28 @@ class RoundWork(ProcessWork):
         if self.is_search_case:
             yield SearchCase(self.case)
         # What a killed writer has left behind of this round.
-        folder.drop_readings(self.job.case_id, self.job.round)
-        live.show(self.job.case_id, self.job.round, self.phase)
+        folder.drop_readings(self.job.case.case_id, self.job.round)
+        live.show(self.job.case.case_id, self.job.round, self.phase)
 
     def on_progress(self, folder: RunFolder, live: Live) -> None:
-        if (live.case_id, live.round) == (self.job.case_id, self.job.round):
+        if (live.case_id, live.round) == (self.job.case.case_id, self.job.round):
             live.phase = self.phase
             if (now := self.progress) is not None:
                 live.iterations, live.elapsed_s = now.iterations, now.elapsed_s
                 live.p50_us, live.p99_us = self._running(now)
         if self._readings:
-            folder.record_readings(self.job.case_id, self.job.round, self._readings)
+            folder.record_readings(self.job.case.case_id, self.job.round, self._readings)
             self._readings = ()
 
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             self.on_progress(folder, live)
-            readings_crc32 = folder.readings_crc32(self.job.case_id, self.job.round)
+            readings_crc32 = folder.readings_crc32(self.job.case.case_id, self.job.round)
             yield replace(self.result, readings_crc32=readings_crc32)
 
     def on_abort(self, folder: RunFolder) -> None:
-        folder.drop_samples(self.job.case_id, self.job.round)
-        folder.drop_readings(self.job.case_id, self.job.round)
+        folder.drop_samples(self.job.case.case_id, self.job.round)
+        folder.drop_readings(self.job.case.case_id, self.job.round)
         if self._disk_full:
             reason = self._why_dropped
             raise DiskError(reason, f"{disk_remedy(reason)}, then resume it")
@@ -336,12 +336,12 @@ class RoundWork(ProcessWork):
                 "raise --time-limit or make the case smaller"
             )
         return RoundResult(
-            case_id=self.job.case_id,
+            case_id=self.job.case.case_id,
             round=self.job.round,
             status=status,
             reason=reason,
             started_at_utc=self._started_at_utc,
-            options=all_options(options_of(self.job.runtime), self.job.settings.options),
+            options=all_options(options_of(self.job.case.runtime), self.job.settings.options),
             transient=transient,
         )
 

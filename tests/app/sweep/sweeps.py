@@ -15,7 +15,6 @@ from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.round import Limits, MeasureJob, RoundResult
-from app.cases.scenario import Scenario
 from app.plan.plan import EMPTY
 from app.sweep.engine import Completed, Engine, Event
 from app.sweep.work.base import Work
@@ -106,19 +105,16 @@ def round_work(
     """A round of the scripted runtime that begins with the next core that is free."""
     case = fake_case("add.onnx", **options)
     job = MeasureJob(
-        case_id=case.case_id,
+        case=case,
         round=number,
         model=model,
         axes={},
-        runtime="fake",
         settings=Settings(options=options),
-        scenario=Scenario(),
-        wait_policy="spin",
         limits=replace(SHORT, min_s=min_s, max_s=min_s + 1.0),
         seed=1,
         samples_path=str(samples / f"{case.case_id}.{number}.bin"),
     )
-    return RoundWork(case, job, time_limit_s, memory_limit_bytes=memory_limit_bytes)
+    return RoundWork(job, time_limit_s, memory_limit_bytes=memory_limit_bytes)
 
 
 class Clock:

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
+from app.cases.case import Case
 from app.cases.process_settings import ProcessSettings
 from app.cases.round import RECORD, Limits, MeasureJob, NeighbourJob, RoundResult
 from app.cases.scenario import Batcher, Condition, Scenario
@@ -126,22 +127,23 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         stopped: bool = False,
     ) -> tuple[RoundResult, np.ndarray, list[dict[str, Any]]]:
         job = MeasureJob(
-            case_id="case",
+            case=Case(
+                model.name,
+                runtime,
+                scenario=Scenario.parse(scenario),
+                condition=Condition.parse(condition) if isinstance(condition, str) else condition,
+                batcher=batcher,
+            ),
             round=0,
             model=model,
             axes=AXES,
-            runtime=runtime,
             settings=Settings(precision, threads, options=options or {}),
-            scenario=Scenario.parse(scenario),
-            wait_policy="spin",
             limits=limits,
             seed=7,
             samples_path=str(samples),
             asked=asked,
             affinity=affinity,
             shared=shared,
-            condition=Condition.parse(condition) if isinstance(condition, str) else condition,
-            batcher=batcher,
             batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),
             neighbour=neighbour,
             shapes=() if isinstance(condition, str) else condition.points,

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.cases.case import Case
 from app.cases.round import AWAITING, MeasureJob, NeighbourJob, RoundResult, Stretch
-from app.cases.scenario import CLOSED_LOOP
 from app.workers.colocation import Neighbour, colocated_load, work_in_window
 from app.workers.measure import measure_round
 from app.workers.round_context import RoundContext
@@ -74,14 +74,11 @@ def under_way(job: MeasureJob) -> RoundContext:
 @pytest.fixture
 def job(counter: ExportedModel) -> MeasureJob:
     return MeasureJob(
-        case_id="case",
+        case=Case("counter", "ort-cpu"),
         round=0,
         model=counter,
         axes=AXES,
-        runtime="ort-cpu",
         settings=Settings(threads=1),
-        scenario=CLOSED_LOOP,
-        wait_policy="spin",
         limits=SHORT,
         seed=7,
         samples_path="",

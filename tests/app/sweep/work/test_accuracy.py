@@ -85,8 +85,8 @@ def end(work: Work, model: ExportedModel | None, statuses: Mapping[str, Status])
         case ExportWork():
             work.reply = ExportReply("ok" if model else "export_failed", model)
         case RoundWork():
-            status = statuses.get(work.job.case_id, "ok")
-            work.result = RoundResult(work.job.case_id, work.job.round, status)
+            status = statuses.get(work.job.case.case_id, "ok")
+            work.result = RoundResult(work.job.case.case_id, work.job.round, status)
         case AccuracyWork():
             work.result = AccuracyResult(work.job.subject.case_id, "data.npz", 0.5)
 

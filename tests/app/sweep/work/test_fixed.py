@@ -56,13 +56,14 @@ def run_through(
             ok = model is not None
             work.reply = ExportReply("ok" if ok else "export_failed", model, "" if ok else "no")
         elif isinstance(work, RoundWork):
-            key = work.job.case_id, work.job.round
+            key = work.job.case.case_id, work.job.round
             work.result = RoundResult(*key, status=(statuses or {}).get(key, "ok"))
     return works
 
 
 def rounds_in(works: list[Work]) -> list[tuple[str, int]]:
-    return [(work.job.case_id, work.job.round) for work in works if isinstance(work, RoundWork)]
+    rounds = [work.job for work in works if isinstance(work, RoundWork)]
+    return [(job.case.case_id, job.round) for job in rounds]
 
 
 def test_exports_come_first_and_each_model_once(model: ExportedModel) -> None:
@@ -206,7 +207,7 @@ def simulate(
         if isinstance(work, ExportWork):
             work.reply = ExportReply("ok", model, "")
         elif isinstance(work, RoundWork):
-            key = work.job.case_id, work.job.round
+            key = work.job.case.case_id, work.job.round
             duration_s = seconds[key[0]] * (slow_pass if key[1] == 0 else 1.0)
             clock.now_s += duration_s * (noise.lognormvariate(0.0, 0.3) if noise else 1.0)
             work.result = RoundResult(*key, status="ok")

@@ -403,8 +403,8 @@ def test_rounds_at_different_rates_meet_different_gaps(tmp_path: Path) -> None:
     first = first_round(tmp_path / "first", ())
     second = first_round(tmp_path / "second", (700.0,))
     again = first_round(tmp_path / "again", ())
-    assert first.job.scenario.rate_hz == 700.0
-    assert second.job.scenario.rate_hz != 700.0
+    assert first.job.case.scenario.rate_hz == 700.0
+    assert second.job.case.scenario.rate_hz != 700.0
     assert first.job.round == second.job.round == 0
     assert first.job.arrivals_seed != second.job.arrivals_seed
     assert first.job.arrivals_seed == again.job.arrivals_seed, "a resumed search asks for the same"

@@ -77,7 +77,7 @@ def begun_at(
             switches = 1000 if work.job.round >= first_contended else 0
             interference = Interference(round_s, involuntary_switches=switches)
             work.result = RoundResult(
-                work.job.case_id, work.job.round, "ok", interference=interference
+                work.job.case.case_id, work.job.round, "ok", interference=interference
             )
         elif isinstance(work, WaitWork):
             assert sweep.next([]) is None, "nothing is begun while it lasts"
