@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exporters.narrow_types import NARROW_TYPES
-from exporters.structured import arrays_of
+from exporters.plain_arrays import NARROW_TYPES, arrays_of
 
 if TYPE_CHECKING:
     import onnxruntime

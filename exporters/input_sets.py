@@ -22,7 +22,7 @@ from numpy.lib import format as npy
 
 from exporters.cache import default_root
 from exporters.file_access import read_file
-from exporters.narrow_types import widen
+from exporters.plain_arrays import widen
 from exporters.types import ExportError, TensorSpec
 from exporters.user_arrays import POSITION, Arrays
 

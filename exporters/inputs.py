@@ -11,7 +11,7 @@ import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.narrow_types import NARROW_TYPES
+from exporters.plain_arrays import NARROW_TYPES
 from exporters.types import (
     TEXT,
     Dimension,

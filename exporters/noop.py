@@ -18,9 +18,9 @@ from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.model_names import null_of
 from exporters.onnx_evaluator.evaluator import Evaluator
+from exporters.plain_arrays import has_only_arrays
 from exporters.source import Point
 from exporters.steps import Done, done
-from exporters.structured import has_only_arrays
 from exporters.types import (
     Dimension,
     ExportedModel,

@@ -209,7 +209,7 @@ class TensorSpec:
     integers are below the sizes `within` (a `fill` is not above them). `words` are the texts that
     generated texts are drawn from. `owner` is the sequence, map or optional value that the array is
     a part of, empty for a tensor. `element` is the type in the graph where numpy lacks it
-    (`narrow_types`); `dtype` then holds its values.
+    (`plain_arrays`); `dtype` then holds its values.
     """
 
     name: str

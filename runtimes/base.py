@@ -18,9 +18,9 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from exporters.structured import is_plain
+from exporters.plain_arrays import is_plain
 from exporters.types import ONNX_ENDING, TEXT, ExportedModel, Precision
-from runtimes.calls.timed import Call, Copy
+from runtimes.calls import Call, Copy
 from runtimes.errors import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
 from runtimes.options import SESSIONS, Option, Request, Settings, checked_options, input_shapes

@@ -32,7 +32,7 @@ RUNTIMES: dict[str, str] = {
     "torch-cpu": "runtimes.pytorch.runtime:TorchCpu",
     "torch-cuda": "runtimes.pytorch.runtime:TorchCuda",
     "fpga": "runtimes.fpga.runtime:Fpga",
-    "fake": "runtimes.fake.runtime:Fake",
+    "fake": "runtimes.fake:Fake",
 }
 
 

@@ -27,7 +27,7 @@ from runtimes.base import (
     Session,
     Unavailable,
 )
-from runtimes.calls.timed import Call, Copy
+from runtimes.calls import Call, Copy
 from runtimes.errors import (
     CompileFault,
     NotAvailable,

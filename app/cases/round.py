@@ -238,9 +238,9 @@ class Check:
     elements that differ, where it is to be equal, `nans` are the outputs that hold NaN where the
     reference does. `lane` is the one of several that had it, `batch` the one of a batcher's, 0
     without one, and `shape` the sizes where there are several. `slice` is the part of the output
-    that is farthest off by its own scale, `slice_error` that distance (`exporters/slices.py`), and
-    `slices_lost` the largest share of slices along an axis that are lost. `silent` are the outputs
-    that confirm nothing, and why.
+    that is farthest off by its own scale, `slice_error` that distance (`exporters/agreement.py`),
+    and `slices_lost` the largest share of slices along an axis that are lost. `silent` are the
+    outputs that confirm nothing, and why.
     """
 
     reference: str

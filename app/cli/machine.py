@@ -101,7 +101,7 @@ def run_worker(options: argparse.Namespace) -> int:
     """Serve until the run or the scheduler is gone; returns the exit code."""
     from app.sweep.remote.host import Server
     from app.sweep.remote.link import HostError
-    from exporters.child_setup import taken_streams
+    from exporters.install_layout import taken_streams
 
     if options.stdio == (options.address is not None):
         problem = "has two" if options.stdio else "needs one"

@@ -19,8 +19,8 @@ from app.cases.jobs import CheckJob
 from app.cases.round import RoundResult
 from app.workers.execution_facts import engine_facts, execution_fields, precision_diagnostics
 from app.workers.process import prepare, reason_of, unforeseen
-from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
+from exporters.install_layout import requests_and_replies
 from exporters.types import ExportedModel, GraphlapError
 from runtimes import registry
 from runtimes.base import Checked, Unavailable

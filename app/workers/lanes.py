@@ -24,7 +24,7 @@ from app.workers.loop import (
 from app.workers.timing import CacheEviction, Time, Waits, timing, turn_timing
 from exporters.types import Reference, axes_key, load_reference
 from runtimes.base import Arrays, Lane, Session
-from runtimes.calls.timed import TimedCalls, built
+from runtimes.calls import TimedCalls, built
 from runtimes.errors import Unsupported
 
 

@@ -18,7 +18,7 @@ from app.workers.lanes import BLOCK_CAPACITY, LOOP_NS, counted_records, rewarmin
 from app.workers.loop import Block, LaneThreads, sets_fed
 from app.workers.timing import Requests, query_timing, request_timing
 from runtimes.base import Arrays, Lane
-from runtimes.calls.timed import GIVEN_UP
+from runtimes.calls import GIVEN_UP
 from runtimes.errors import Unsupported
 
 

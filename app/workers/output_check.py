@@ -12,15 +12,18 @@ import numpy as np
 
 from app.cases.round import Check
 from exporters.agreement import (
+    LOST,
+    MOST_LOST,
+    ROUNDING,
     RUNGS,
     Bound,
+    compared,
     difference,
     is_permitted_choice,
     scale_of,
     step_of,
     tolerance_of,
 )
-from exporters.slices import LOST, MOST_LOST, ROUNDING, compared
 from exporters.types import (
     EVALUATED,
     NO_LEEWAY,

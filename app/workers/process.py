@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 from app.machine.system import text_of
 from exporters import install_layout
-from exporters.child_setup import belong_to_parent
 from exporters.codec import object_of, to_json
+from exporters.install_layout import belong_to_parent
 from exporters.types import ExportedModel, GraphlapError, is_of_system, named
 from runtimes import registry
 from runtimes.base import Available, Runtime, Session, Unavailable

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from exporters import install_layout
-from exporters.child_setup import belong_to_parent
+from exporters.install_layout import belong_to_parent
 
 _BLAS = "OPENBLAS_NUM_THREADS"
 """By which numpy starts no threads as it is imported."""

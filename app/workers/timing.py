@@ -27,7 +27,7 @@ from app.workers.loop import (
     serve_block,
 )
 from runtimes.base import Arrays, DeviceEviction, Lane
-from runtimes.calls.timed import Copy, TimedCalls, built, nothing
+from runtimes.calls import Copy, TimedCalls, built, nothing
 
 CHUNK_BYTES = 64 * 1024
 """One copy is no larger: a large one the C library writes around the caches."""

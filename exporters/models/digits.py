@@ -1,5 +1,4 @@
-"""Digit classifiers by name, with scikit-learn's bundled digits as training and test set; torch-
-free.
+"""Scikit-learn's bundled digits as training and test set of the digit classifiers, without torch.
 
 1,797 images of 8 x 8 pixels in the set's own order, unshuffled, so that the split needs no
 generator: the last 448 (seven batches of 64) are never trained on.
@@ -11,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from exporters.types import Definition, Factory, MissingPackage, TensorSpec
+from exporters.types import MissingPackage
 
 IMAGE_SIZE = 8
 CLASSES = 10
@@ -47,26 +46,3 @@ def _all() -> LabelledArrays:
     pixels, labels = load_digits(return_X_y=True)
     images = (pixels / _BRIGHTEST).astype(np.float32).reshape(-1, 1, IMAGE_SIZE, IMAGE_SIZE)
     return images, labels.astype(np.int64)
-
-
-_WIDTHS = {"mlp": (8, 16, 32, 64, 128, 256), "cnn": (2, 4, 8, 16, 32, 64)}
-
-
-def _classifier(kind: str, width: int) -> Definition:
-    return Definition(
-        name=f"digits_{kind}_{width}",
-        suite="digits",
-        family=f"digits_{kind}",
-        source="trained on scikit-learn's bundled digits",
-        factory=Factory("exporters.models.digits_training:trained", {"kind": kind, "width": width}),
-        inputs=(TensorSpec("x", "float32", ("batch", 1, 8, 8), low=0.0, high=1.0),),
-        outputs=("y",),
-        axes={"batch": 1},
-        width=width,
-        labelled="exporters.models.digits:test_set",
-    )
-
-
-DEFINITIONS: tuple[Definition, ...] = tuple(
-    _classifier(kind, width) for kind, widths in _WIDTHS.items() for width in widths
-)

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto
 
-from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_files.graph import ShapeConflict, inferred
+from exporters.plain_arrays import NARROW_TYPES
 from exporters.types import TEXT, Dimension, ExportError, NotBenchmarkable, TensorSpec
 
 _NUMPY_KINDS = "fiub"

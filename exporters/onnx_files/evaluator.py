@@ -4,9 +4,8 @@ node at which they differ.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import ModelProto, NodeProto
 from onnx.defs import has
 
 from exporters.agreement import (
     NO_OUTPUTS,
+    SMALLEST,
     Arrays,
     Bound,
     Computed,
@@ -30,16 +30,20 @@ from exporters.agreement import (
 )
 from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
-from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_evaluator.table import RANDOM, UNDEFINED
-from exporters.onnx_files.failures import failing_node, feeding
-from exporters.onnx_files.graph import all_nodes, node_name, reads
-from exporters.onnx_files.second_engine import by_openvino, is_installed
+from exporters.onnx_files.engine import (
+    WEIGHTS_FOLDER,
+    by_openvino,
+    give,
+    is_installed,
+    opened,
+    plain,
+)
+from exporters.onnx_files.graph import all_nodes, failing_node, feeding, node_name, reads
 from exporters.onnx_files.trial import proposals
 from exporters.onnx_files.unsettled import candidates, unsettled
-from exporters.slices import SMALLEST
+from exporters.plain_arrays import NARROW_TYPES, arrays_of, values_of
 from exporters.source import Point
-from exporters.structured import arrays_of, values_of
 from exporters.types import (
     EVALUATED,
     NO_LEEWAY,
@@ -53,74 +57,18 @@ from exporters.types import (
     TensorSpec,
     axes_key,
     deepest,
-    first_line,
     is_engine_format,
     missing_locale,
 )
 from exporters.validation import EVALUATOR_LIMIT_S, TooSlow, within
 
 if TYPE_CHECKING:
-    import onnxruntime
-
     from exporters.onnx_evaluator.evaluator import Evaluator
 
 
-_LOG_FATAL = 4
 _NODE = re.compile(r"Name:'(?P<name>[^']+)'")
-
-
-def opened(
-    model: Path | bytes,
-    custom_ops: Sequence[str],
-    entries: Mapping[str, str] | None = None,
-    recording: Path | None = None,
-) -> onnxruntime.InferenceSession:
-    """A session that runs the graph as it is written; `entries` are session settings by key.
-
-    Each kernel that it runs is recorded in a file whose name begins with `recording`.
-    """
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _LOG_FATAL
-    options.intra_op_num_threads = os.cpu_count() or 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    if recording is not None:
-        options.enable_profiling = True
-        options.profile_file_prefix = str(recording)
-    for key, value in (entries or {}).items():
-        options.add_session_config_entry(key, value)
-    register_operators(options, custom_ops)
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def register_operators(options: onnxruntime.SessionOptions, libraries: Sequence[str]) -> None:
-    """Make the operators of these libraries known to a session; ExportError if one is none."""
-    for library in libraries:
-        try:
-            options.register_custom_ops_library(library)
-        except Exception as error:
-            raise ExportError(
-                f"ONNX Runtime cannot take the operators of {Path(library).name} ({plain(error)})",
-                "give --custom-ops a library built for this ONNX Runtime",
-            ) from error
-
-
-_OF_NUMPY = (ValueError, TypeError, AttributeError, AssertionError, ArithmeticError)
-
-
-def plain(error: Exception) -> str:
-    """What an engine complains of; of ONNX's evaluator no text of numpy, which it is written in."""
-    if isinstance(error, IndexError):
-        return "an index is out of range"
-    if isinstance(error, _OF_NUMPY):
-        return "its inputs are of sizes or values that it does not take"
-    return first_line(error).rstrip(".")
-
-
 _AT_ONCE = 32
 """Nodes whose values are fetched by one run, so that they need not all be held together."""
-WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 def first_difference(
@@ -152,13 +100,6 @@ def first_difference(
                 if _differs(values[name], evaluator_values.get(name), bound, scale):
                     return node_name(node), node.op_type
     return None
-
-
-def give(graph: GraphProto, names: Iterable[str]) -> None:
-    """Make these values outputs too; ONNX Runtime infers the types."""
-    known = {value.name for value in graph.output}
-    for name in (name for name in dict.fromkeys(names) if name not in known):
-        graph.output.add(name=name)
 
 
 def _used_outputs(node: NodeProto, used: set[str]) -> Iterator[str]:

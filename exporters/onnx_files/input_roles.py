@@ -7,19 +7,62 @@ What the graph does with a value comes first (`value_flow`), then its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import onnx.inliner
-from onnx import GraphProto, ModelProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from exporters.inputs import SCORE, UNKNOWN
 from exporters.onnx_files.caches import cache_inputs
-from exporters.onnx_files.known_texts import words_of
+from exporters.onnx_files.graph import constant_tensors
 from exporters.onnx_files.node_demands import BEAMS, BOXES, IMAGE_SIDE, IOU, LONG, SEQUENCE
 from exporters.onnx_files.value_flow import Use, uses_of
 from exporters.types import TEXT, Dimension, TensorSpec
+
+_TABLES = (
+    *("keys_strings", "keys_tensor", "cats_strings", "pool_strings"),
+    *("string_vocabulary", "classes_strings"),
+)
+"""Attributes that hold the texts which an encoder knows."""
+_PASSES_ON = frozenset(
+    (
+        *("ArrayFeatureExtractor", "Concat", "Expand", "Flatten", "Gather", "Identity"),
+        *("Reshape", "Slice", "Split", "Squeeze", "StringNormalizer", "Transpose", "Unsqueeze"),
+        "Where",
+    )
+)
+_DIGITS = ("0", "1", "2")
+_MOST_WORDS = 1000
+
+
+def words_of(graph: GraphProto, name: str) -> tuple[str, ...]:
+    """The texts that encoders know which read this input, in order; () where none does.
+
+    Texts that become numbers are numbers.
+    """
+    constants = constant_tensors([graph])
+    derived_names, words = {name}, dict[str, None]()
+    for node in graph.node:
+        if derived_names.isdisjoint(node.input):
+            continue
+        words |= dict.fromkeys(_known(node, constants))
+        if node.op_type in _PASSES_ON:
+            derived_names.update(node.output)
+    return tuple(words)[:_MOST_WORDS]
+
+
+def _known(node: NodeProto, constants: dict[str, TensorProto]) -> Iterator[str]:
+    if node.op_type == "Cast":
+        return iter(_DIGITS)
+    if node.op_type in ("Equal", "Where"):
+        tables = [constants[name].string_data for name in node.input if name in constants]
+    else:
+        known = [a for a in node.attribute if a.name in _TABLES]
+        tables = [texts for a in known for texts in (a.strings, a.t.string_data)]
+    return (text.decode("utf-8", "replace") for texts in tables for text in texts)
+
 
 ASSUMED = frozenset({"size", "scale", "length", "limit", "threshold", "choice"})
 """What a value may be that decides how much is computed: the row says that it was assumed."""

@@ -14,8 +14,8 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, ValueInfoProto
 
-from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
+from exporters.install_layout import requests_and_replies
 from exporters.messages import Outline, OutlineReply, OutlineRequest
 from exporters.onnx_files.ends import has_shape
 from exporters.onnx_files.graph import part

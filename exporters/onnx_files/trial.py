@@ -23,7 +23,7 @@ from exporters.inputs import seeded_inputs
 from exporters.messages import with_sums
 from exporters.onnx_files.graph import ShapeConflict, inferred, known_shapes
 from exporters.onnx_files.input_roles import meant
-from exporters.structured import values_of
+from exporters.plain_arrays import values_of
 from exporters.types import TensorSpec
 
 if TYPE_CHECKING:

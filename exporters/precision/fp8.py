@@ -14,7 +14,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from exporters.onnx_files.counts import arithmetic
-from exporters.onnx_files.evaluator import give, plain
+from exporters.onnx_files.engine import give, plain
 from exporters.precision.graphs import (
     RECURRENT,
     checked,

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
-from exporters.onnx_files.evaluator import plain, register_operators
+from exporters.onnx_files.engine import plain, register_operators
 from exporters.onnx_files.graph import all_nodes, attributes, node_name, reads
 from exporters.precision.graphs import (
     RECURRENT,

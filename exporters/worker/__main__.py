@@ -12,11 +12,11 @@ import os
 import time
 
 from exporters.cache import default_root
-from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
+from exporters.install_layout import requests_and_replies
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import GraphlapError, causes, first_line, is_of_system
-from exporters.worker.export import export
+from exporters.worker import export
 
 
 def answer(line: str, holder: int) -> ExportReply:

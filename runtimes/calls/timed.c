@@ -1,6 +1,6 @@
 /* A block of timed runs in C: two clock reads around a lane's calls, states fed back and inputs
  * changed outside them, and waits by the policies of the Python loop. The interpreter is not
- * needed, and not held, until the block ends. `timed.py` mirrors the structures. */
+ * needed, and not held, until the block ends. `__init__.py` mirrors the structures. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <sched.h>

@@ -27,7 +27,7 @@ from uuid import UUID
 
 import numpy as np
 
-from runtimes.calls.timed import Call
+from runtimes.calls import Call
 from runtimes.ctypes_prototypes import (
     Code,
     Handle,

@@ -11,7 +11,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from runtimes.calls.timed import Call, TimedCalls
+from runtimes.calls import Call, TimedCalls
 from runtimes.cuda.driver import calling, library
 from runtimes.execution import Spans
 

@@ -81,7 +81,7 @@ class Fpga(Runtime):
         provider.register()
 
     def _compile(self, request: Request) -> Session:
-        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+        from runtimes.onnxruntime.opening import open_at_earlier_version
 
         return open_at_earlier_version(self._open_session, (request,))
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from runtimes.base import Arrays
-from runtimes.calls.timed import Copy
+from runtimes.calls import Copy
 from runtimes.options import Request
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 

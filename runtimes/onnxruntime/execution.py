@@ -21,7 +21,7 @@ from weakref import finalize
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.engine_values import has_narrow, input_values
-from exporters.structured import values_of
+from exporters.plain_arrays import values_of
 from runtimes.errors import tells_of_no_memory
 from runtimes.execution import NodePlacement, OpTime
 from runtimes.options import Request

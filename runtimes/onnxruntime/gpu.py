@@ -37,13 +37,13 @@ from runtimes.onnxruntime.execution import (
 )
 from runtimes.onnxruntime.opening import (
     Opening,
+    PassesEntries,
     availability,
     built_for_cuda,
     has_provider,
     provider_library,
     session_options,
 )
-from runtimes.onnxruntime.session_entries import PassesEntries
 from runtimes.options import Request
 from runtimes.session.precision import is_matrix_op
 
@@ -277,7 +277,7 @@ class OrtGpu(PassesEntries, GpuRuntime):
 
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu, compile_fault
-        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+        from runtimes.onnxruntime.opening import open_at_earlier_version
 
         try:
             self._before(request)

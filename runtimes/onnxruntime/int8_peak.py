@@ -19,7 +19,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
-from runtimes.onnxruntime.session_entries import WIDE_SUMS
+from runtimes.onnxruntime.opening import WIDE_SUMS
 from runtimes.session.precision import saturates_int8
 
 _SIDES = (256, 512, 1024, 2048)

@@ -17,7 +17,7 @@ import numpy as np
 
 from exporters import install_layout
 from runtimes.base import Arrays, Session
-from runtimes.calls.timed import Call
+from runtimes.calls import Call
 from runtimes.errors import RuntimeFault, Unsupported
 from runtimes.execution import Execution
 from runtimes.onnxruntime.bound_lane import BoundLane

@@ -1,36 +1,114 @@
-"""Settings that the sessions of ONNX Runtime's providers are opened with, its release, and the
-same settings as program text.
+"""Opening of ONNX Runtime's sessions, its release, and the same settings as program text.
+
+A session configuration has entries that options pass on, and ours. A release that does not open
+the file's own IR version opens a copy at an earlier one: it numbers the format of the file, not its
+operators, so a graph that uses nothing new of a format is the same graph in an earlier one. The
+file that a case names stays as it is.
 """
 
 from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, ClassVar
 
-from exporters.types import Precision
-from runtimes.base import Availability, Available, Unavailable
+from exporters import install_layout
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.types import InvalidValue, Precision
+from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.cuda.options import built_for
 from runtimes.errors import NotAvailable, Unsupported
-from runtimes.onnxruntime.session_entries import (
-    BY_OPTION,
-    PREFIX,
-    RECORD_ASSIGNMENT,
-    WEIGHTS_OF_GRAPH,
-    WIDE_SUMS,
-    keys_meant,
-)
+from runtimes.onnxruntime.errors import LaterIrVersion
 from runtimes.options import SESSIONS, Option, OptionValue, Request
 from runtimes.session.precision import saturates_int8
 from runtimes.snippets import Usage, Used, triton_config
 
 if TYPE_CHECKING:
     import onnxruntime
+
+
+PREFIX = "session."
+RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
+WEIGHTS_OF_GRAPH = "session.optimized_model_external_initializers_file_name"
+WIDE_SUMS = "session.x64quantprecision"
+"""Int8 products are added up in 32 bits where a processor without VNNI would saturate at 16."""
+
+WIDENING_FAULT = "Attempt to replace the existing tensor"
+"""What ONNX Runtime 1.31 says where that fails, as for some graphs with several products."""
+
+RESERVED_KEYS: Mapping[str, str] = {
+    "session.graph_optimization_level": "graph_optimization",
+    "session.execution_mode": "execution_mode",
+    "session.enable_mem_pattern": "memory_pattern",
+    "session.enable_cpu_mem_arena": "memory_arena",
+    "session.intra_op_num_threads": "",
+    "session.inter_op_num_threads": "",
+    "session.enable_profiling": "",
+    "session.log_severity_level": "",
+    "session.optimized_model_filepath": "",
+    WEIGHTS_OF_GRAPH: "",
+    RECORD_ASSIGNMENT: "",
+}
+"""Entries of which the value is ours in every session, with the option that decides it."""
+BY_OPTION: Mapping[str, str] = {
+    "session.intra_op.allow_spinning": "intra_op_spinning",
+    "session.inter_op.allow_spinning": "inter_op_spinning",
+    "session.set_denormal_as_zero": "flush_denormals",
+}
+"""The same of entries that only runtimes with the option set."""
+
+
+def keys_meant(option: str) -> tuple[str, ...]:
+    """The keys that an option `session.KEY` may stand for; of one that itself begins so, the prefix
+    may be left out once."""
+    key = option.removeprefix(PREFIX)
+    return (key, option) if "." in key else (option,)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntry(Option):
+    """An option of one entry; `refusal` is what to do instead of setting it."""
+
+    refusal: str = ""
+
+    def parse(self, text: str) -> OptionValue:
+        if self.refusal:
+            raise InvalidValue(f"{self.name} is set by Graphlap itself", self.refusal)
+        return text
+
+
+class PassesEntries(Runtime):
+    """A runtime whose options `session.KEY` are entries of its session's configuration."""
+
+    patterns: ClassVar[tuple[Option, ...]] = (
+        Option("session.KEY", "", "an entry of ONNX Runtime's session configuration"),
+    )
+
+    def options_for(self, option_names: Iterable[str]) -> tuple[Option, ...]:
+        names = {*option_names}
+        entries = {name for name in names if name.startswith(PREFIX)}
+        more = (SessionEntry(n, "", self.patterns[0].help, refusal=self._use(n)) for n in entries)
+        return (
+            *super().options_for(names - entries),
+            *sorted(more, key=lambda option: option.name),
+        )
+
+    def _use(self, option: str) -> str:
+        """What to use instead of an entry that we set; "" for any other."""
+        own_options = {option.name for option in self.options}
+        for key in keys_meant(option):
+            name = RESERVED_KEYS.get(key, BY_OPTION.get(key, ""))
+            if name in own_options:
+                return f"use --option {self.name}.{name}"
+            if key in RESERVED_KEYS:
+                return "use --threads" if key.endswith("_threads") else "leave it out"
+        return ""
 
 
 LOG_ERRORS = 3
@@ -313,3 +391,37 @@ def usage(setup: Used) -> Usage:
     if level in _TRITON_LEVELS:
         config += f"optimization {{ graph {{ level: {_TRITON_LEVELS[level]} }} }}\n"
     return Usage("\n".join(lines) + "\n", config)
+
+
+def open_at_earlier_version(
+    open_session: Callable[[Sequence[Request]], Session], requests: Sequence[Request]
+) -> Session:
+    """`open_session` of these requests, or of the same with a copy of the file, where only its IR
+    version is too new; the session then has a diagnostic that says so."""
+    try:
+        return open_session(requests)
+    except LaterIrVersion as fault:
+        with TemporaryDirectory(prefix="graphlap-") as folder:
+            copy = str(Path(folder, "model.onnx"))
+            _write_copy(requests[0].model.path, copy, fault)
+            session = open_session(
+                [replace(request, model=replace(request.model, path=copy)) for request in requests]
+            )
+        warning = diagnostic("ir_version_lowered", of_file=fault.of_file, opened=fault.newest)
+        execution = session.execution
+        session.execution = replace(execution, warnings=(*execution.warnings, warning))
+        return session
+
+
+def _write_copy(model: str, copy: str, fault: LaterIrVersion) -> None:
+    """The copy; the fault, with what stands in the way, if there can't be one."""
+    command = install_layout.starter_command(
+        "exporters.onnx_files.inquiries", "lower", model, copy, str(fault.newest)
+    )
+    process = install_layout.run_child(command)
+    if feature_names := process.stdout.splitlines():
+        raise Unsupported(
+            f"{fault.cause}, and needs it for {', '.join(feature_names)}", fault.remedy
+        )
+    if process.returncode:
+        raise fault

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from exporters import install_layout
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.structured import has_only_arrays
+from exporters.plain_arrays import has_only_arrays
 from exporters.types import FILE_ENDINGS, ExportedModel, Precision
 from runtimes.base import Availability, Device, Runtime, Session
 from runtimes.errors import CompileFault, NotAvailable, RuntimeFault, Unsupported
@@ -22,14 +22,17 @@ from runtimes.onnxruntime.execution import Recording, mark_shape_arithmetic
 from runtimes.onnxruntime.opening import (
     GRAPH_OPTIMIZATION,
     OLDEST_ON_CPU,
+    PREFIX,
+    WIDE_SUMS,
+    WIDENING_FAULT,
     OnDevice,
     Opening,
+    PassesEntries,
     availability,
     cpu_entries,
     session_options,
 )
 from runtimes.onnxruntime.plugin import installed, plugin, refuse_misnamed
-from runtimes.onnxruntime.session_entries import PREFIX, WIDE_SUMS, WIDENING_FAULT, PassesEntries
 from runtimes.options import SESSIONS, Option, Request
 from runtimes.session.host import CALL, takes_c
 from runtimes.session.precision import INTEGER, UNKNOWN, cpu_name, saturates_int8
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 
     from runtimes.onnxruntime.execution import Executed
     from runtimes.onnxruntime.native import Build
-    from runtimes.onnxruntime.plugin_devices import Offered
+    from runtimes.onnxruntime.plugin import Offered
 
 
 Tell = Callable[["Executed", str], Execution]
@@ -98,8 +101,7 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     """Opened by the Python interface, which can tell operator times; raises the same."""
     from runtimes.onnxruntime import execution
     from runtimes.onnxruntime.gpu_lane import lane_on
-    from runtimes.onnxruntime.plain_lane import PlainLane
-    from runtimes.onnxruntime.session import OrtLane, OrtSession
+    from runtimes.onnxruntime.session import OrtLane, OrtSession, PlainLane
 
     request = requests[0]
     open_it = partial(_open, request.model.path, opening)
@@ -227,7 +229,7 @@ class OrtCpu(PassesEntries):
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
-        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+        from runtimes.onnxruntime.opening import open_at_earlier_version
 
         return open_at_earlier_version(self._open, requests)
 
@@ -378,7 +380,7 @@ class OrtEp(PassesEntries):
         return installed()
 
     def loaded_devices(self) -> tuple[Device, ...]:
-        from runtimes.onnxruntime.plugin_devices import listed, offered
+        from runtimes.onnxruntime.plugin import listed, offered
 
         devices = []
         for package in installed():
@@ -415,12 +417,12 @@ class OrtEp(PassesEntries):
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
-        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+        from runtimes.onnxruntime.opening import open_at_earlier_version
 
         return open_at_earlier_version(self._open, requests)
 
     def _open(self, requests: Sequence[Request]) -> Session:
-        from runtimes.onnxruntime.plugin_devices import chosen, offered
+        from runtimes.onnxruntime.plugin import chosen, offered
 
         request = requests[0]
         devices = offered(plugin(request.settings.device))

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from runtimes.calls.timed import Call
+from runtimes.calls import Call
 from runtimes.ctypes_prototypes import (
     Code,
     Elements,

@@ -18,7 +18,7 @@ import torch
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.module_adapter import is_row
 from runtimes.base import Arrays, Session
-from runtimes.calls.timed import Call, Copy
+from runtimes.calls import Call, Copy
 from runtimes.cuda.driver import calling
 from runtimes.cuda.marks import Marks, mark_in_c, mark_in_python
 from runtimes.cuda.options import locks_host_memory, stated

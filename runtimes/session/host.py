@@ -13,7 +13,7 @@ import numpy as np
 from exporters import install_layout
 from exporters.types import StatePair, TensorSpec
 from runtimes.base import Arrays, Lane
-from runtimes.calls.timed import Copy, built
+from runtimes.calls import Copy, built
 from runtimes.errors import RunFault, Unsupported
 from runtimes.options import Option, Request
 

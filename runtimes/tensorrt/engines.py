@@ -28,10 +28,9 @@ from runtimes.options import Request
 from runtimes.session.precision import UNKNOWN
 from runtimes.tensorrt import build
 from runtimes.tensorrt import layers as operators
-from runtimes.tensorrt.build import BuildSettings
+from runtimes.tensorrt.build import BuildSettings, Package
 from runtimes.tensorrt.errors import Log, layers_json_of
 from runtimes.tensorrt.layers import claimed, described_layers, layers_of
-from runtimes.tensorrt.package import Package
 
 if TYPE_CHECKING:
     import tensorrt
@@ -108,7 +107,7 @@ def graph_operators(request: Request) -> Mapping[str, str]:
     """Name -> operator of the file's nodes; none where it can't be read."""
     axes = json.dumps(dict(request.axes))
     command = install_layout.starter_command(
-        "exporters.onnx_files.node_graph", request.model.path, axes
+        "exporters.onnx_files.inquiries", "nodes", request.model.path, axes
     )
     try:
         nodes = json.loads(install_layout.run_child(command).stdout)["nodes"]

@@ -16,7 +16,7 @@ from runtimes.cuda.runtime import GpuRuntime
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.options import SESSIONS, Option, Request
 from runtimes.session.host import CALL
-from runtimes.tensorrt.package import TENSORRT, TENSORRT_RTX, Package
+from runtimes.tensorrt.build import TENSORRT, TENSORRT_RTX, Package
 
 if TYPE_CHECKING:
     import tensorrt

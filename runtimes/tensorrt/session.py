@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from runtimes.base import Arrays, Session
-from runtimes.calls.timed import Call, Copy
+from runtimes.calls import Call, Copy
 from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError, Gpu, Step, calling, compile_fault
 from runtimes.cuda.marks import mark_in_c, mark_in_python
 from runtimes.cuda.options import locks_host_memory

@@ -25,7 +25,7 @@ from app.machine.placement import usable_cores
 from exporters.codec import from_json
 from exporters.types import ExportedModel, axes_key, load_reference
 from runtimes.base import Lane
-from runtimes.calls.timed import Copy, TimedCalls
+from runtimes.calls import Copy, TimedCalls
 from runtimes.onnxruntime.native import Build, native
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings

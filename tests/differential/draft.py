@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from exporters.narrow_types import NARROW_TYPES
+from exporters.plain_arrays import NARROW_TYPES
 
 IR_VERSION = 10
 _NUMPY = {"float": "float32", "double": "float64"} | {

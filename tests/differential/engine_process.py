@@ -13,7 +13,7 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from exporters.engine_values import output_arrays
-from exporters.narrow_types import NARROW_TYPES, NarrowType, widen
+from exporters.plain_arrays import NARROW_TYPES, NarrowType, widen
 
 LIMIT_S = 60.0
 """A node of a few hundred elements takes milliseconds; the first OpenVINO import takes seconds."""

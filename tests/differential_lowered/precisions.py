@@ -33,7 +33,7 @@ from exporters.precision.half_precision import all_tensors, to_bf16, to_fp16
 from exporters.precision.int8 import to_int8
 from exporters.types import NotBenchmarkable, Precision, TensorSpec
 from exporters.user_arrays import Calibration
-from runtimes.onnxruntime.session_entries import WIDE_SUMS, WIDENING_FAULT
+from runtimes.onnxruntime.opening import WIDE_SUMS, WIDENING_FAULT
 from runtimes.session.precision import saturates_int8
 from tests.differential_lowered.card import Outcome, quiet_options
 from tests.differential_lowered.graphs import Dice, Draw

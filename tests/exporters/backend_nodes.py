@@ -19,10 +19,10 @@ from app.cases.round import Check
 from app.workers.output_check import compare
 from exporters.agreement import tolerance_of
 from exporters.messages import ExportRequest, OutlineRequest
-from exporters.narrow_types import widen
 from exporters.onnx_files.outline import outline
+from exporters.plain_arrays import widen
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable
-from exporters.worker.export import export
+from exporters.worker import export
 from runtimes.errors import RuntimeFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings

@@ -11,16 +11,18 @@ from ml_dtypes import float8_e4m3fn
 
 from app.workers.output_check import Allowances, compare
 from exporters.agreement import (
+    LOST,
+    ROUNDING,
     TOLERANCE,
     Bound,
     Computed,
     Node,
+    compared,
     difference,
     reconciled,
     scale_of,
     tolerance_of,
 )
-from exporters.slices import LOST, ROUNDING, compared
 from exporters.types import (
     EVALUATED,
     PACKAGED,

@@ -24,7 +24,7 @@ from app.run_folder.live_status import Live
 from app.run_folder.manifest import Manifest
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
-from exporters.narrow_types import NARROW_TYPES, widen
+from exporters.plain_arrays import NARROW_TYPES, widen
 from exporters.types import Definition, StatePair, first_line
 from tests.exporters.support import drawn
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporters import precision as convert
 from exporters import references, steps
 from exporters.messages import ExportRequest
 from exporters.models.digits_training import trained
 from exporters.onnx_files import source as files_source
 from exporters.onnx_files.evaluator import FileEvaluator
 from exporters.onnx_files.model_io import copied
-from exporters.precision import convert
 from exporters.precision.half_precision import to_fp16
 from exporters.precision.int8 import to_int8
 from exporters.pytorch import source as pyt_source
@@ -30,7 +30,7 @@ from exporters.pytorch.module import ModuleEvaluator
 from exporters.source import write_reference
 from exporters.steps import done, sources
 from exporters.types import PRECISIONS, Made
-from exporters.worker.export import export
+from exporters.worker import export
 
 EXPORTERS = Path(steps.__file__).parent
 NOT_IN_A_KEY = {"cache", "catalogue", "codec", "export", "leases", "request", "steps", "worker"}

@@ -24,7 +24,7 @@ from exporters.inputs import in_ranges, seeded_inputs
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
 from exporters.user_arrays import axes_of, calibration, own_inputs
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import WorkerProcess, graph, nodes_of, save_affine, tensor
 
 

@@ -13,7 +13,7 @@ import pytest
 from app.workers.output_check import check_lanes
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from runtimes import registry
 from runtimes.ctypes_prototypes import Int, Out, Size, Status, Text, from_library, from_slots
 from runtimes.errors import Unsupported

@@ -11,7 +11,7 @@ from runtimes import registry
 from runtimes.base import Checked, Runtime, Session
 from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
 from runtimes.execution import Memory
-from runtimes.fake.runtime import Fake, FakeSession
+from runtimes.fake import Fake, FakeSession
 from runtimes.options import OptionValue, Settings, sessions_of
 from runtimes.session.session_group import (
     Several,

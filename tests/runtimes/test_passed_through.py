@@ -9,8 +9,8 @@ import pytest
 
 from app.contract.graphs import node
 from exporters.types import ExportedModel, StatePair
+from runtimes import calls as timed
 from runtimes.base import Session
-from runtimes.calls import timed
 from runtimes.execution import Boundary
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import load

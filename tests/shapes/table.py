@@ -17,7 +17,7 @@ from exporters.inputs import assumed_inputs, seeded_inputs
 from exporters.messages import ExportRequest, OutlineRequest
 from exporters.onnx_files.outline import outline
 from exporters.types import ExportedModel, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 
 Arrays = Mapping[str, np.ndarray]
 

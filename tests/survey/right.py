@@ -23,7 +23,7 @@ from app.workers.output_check import check_lanes, families
 from exporters.messages import ExportRequest, OutlineRequest
 from exporters.onnx_files.outline import outline
 from exporters.types import GraphlapError, Precision, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from runtimes import registry
 from runtimes.options import Settings
 from tests.checkout import ROOT

@@ -268,7 +268,7 @@ class _RunTimer:
 def _graph(model: str, axes: Mapping[str, int], executed_path: Path | None) -> NodeGraph:
     """The nodes of the file, read by a process that may import onnx; none if it can't."""
     files = [model, json.dumps(dict(axes)), *([str(executed_path)] if executed_path else [])]
-    command = install_layout.starter_command("exporters.onnx_files.node_graph", *files)
+    command = install_layout.starter_command("exporters.onnx_files.inquiries", "nodes", *files)
     try:
         return from_json(NodeGraph, json.loads(install_layout.run_child(command).stdout))
     except ValueError:

@@ -12,8 +12,7 @@ import numpy as np
 
 from runtimes.execution import AfterCompletion, Arrivals, Queries, Samples
 from runtimes.fpga.card.compiler import Compiled, Instruction
-from runtimes.fpga.cards import PublishedTable, changed_figures, is_published
-from runtimes.fpga.cards.datasheet import Transfer, link_table
+from runtimes.fpga.cards import PublishedTable, Transfer, changed_figures, is_published, link_table
 from runtimes.fpga.lower.steps import Lowered
 
 CALIBRATED_BYTES = 2048

@@ -57,7 +57,7 @@ def test_a_child_whose_parent_died_before_it_could_ask_to_die_with_it_ends(tmp_p
     script.write_text(
         f"import os, sys\nsys.path.insert(0, {str(ROOT)!r})\n"
         "os.environ['GRAPHLAP_PARENT'] = sys.argv[1] or os.environ['GRAPHLAP_PARENT']\n"
-        "from exporters.child_setup import belong_to_parent\n"
+        "from exporters.install_layout import belong_to_parent\n"
         "belong_to_parent()\nprint('it lives', flush=True)\n"
     )
     for parent, expected in (("", ["it lives"]), ("999999999", [])):

@@ -24,7 +24,7 @@ from app.plan.plan_files import load_suite
 from app.plan.validation import reject_misplaced
 from app.stats.intervals import MINIMUM_ROUNDS
 from runtimes import registry
-from runtimes.tensorrt.package import TENSORRT_RTX
+from runtimes.tensorrt.build import TENSORRT_RTX
 from tests.app.machine.unprivileged import needs_cores
 from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, installed
 

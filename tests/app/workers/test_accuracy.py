@@ -21,7 +21,7 @@ from app.plan.models import reject_unusable
 from exporters.codec import to_json
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, TensorSpec
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 from tests.checkout import ROOT
 

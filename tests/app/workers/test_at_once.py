@@ -18,8 +18,8 @@ from app.workers.multistream import AllAtOnce, Queries, share
 from exporters import install_layout
 from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel
+from runtimes import calls as timed
 from runtimes.base import Lane, Runtime, Session
-from runtimes.calls import timed
 from runtimes.execution import Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.timing import latency_us, simulate

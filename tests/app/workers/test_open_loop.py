@@ -20,7 +20,7 @@ from app.workers.open_loop import FOREVER, OpenLoopSampler, simulated_schedule, 
 from app.workers.sampling import MeasurementResult
 from app.workers.system_counters import Watch
 from app.workers.timing import serving
-from runtimes.calls.timed import built
+from runtimes.calls import built
 from tests.app.workers.conftest import SHORT, Measure
 from tests.app.workers.test_lanes import Counting
 

@@ -17,8 +17,8 @@ from app.workers.timing import CHUNK_BYTES, CacheEviction, timing
 from exporters import install_layout
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, axes_key, save_reference
+from runtimes import calls as timed
 from runtimes.base import Lane
-from runtimes.calls import timed
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
 from runtimes.session.host import HostLane

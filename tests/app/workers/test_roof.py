@@ -13,7 +13,7 @@ from app.contract.graphs import constant, node, weights
 from app.workers.peak import HostPeaks, peaks_of_host
 from exporters.codec import to_json
 from exporters.messages import NodeGraph
-from exporters.onnx_files.node_graph import node_graph
+from exporters.onnx_files.inquiries import node_graph
 from exporters.types import TensorSpec
 from runtimes.execution import OpTime
 from tests.runtimes.graphs import Graphs

@@ -12,7 +12,7 @@ from app.cases.scenario import Condition, Shapes
 from app.sweep.scheduling.round_jobs import condition_obstacle, limits_under
 from app.workers.sampling import MAXIMUM_SAMPLES, downsample, sampling_rate
 from exporters.types import PACKAGED, ExportedModel, Reference, axes_key, save_reference
-from runtimes.fake.runtime import Fake
+from runtimes.fake import Fake
 from runtimes.fpga.runtime import Fpga
 from tests.app.sweep.sweeps import write_add_graph
 from tests.app.workers.conftest import SHORT, Measure, float_model

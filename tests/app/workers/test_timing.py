@@ -19,9 +19,9 @@ from app.workers.system_counters import Watch
 from app.workers.timing import Loop, loop_of, timing
 from exporters import install_layout
 from exporters.types import ExportedModel, load_reference
+from runtimes import calls as timed
 from runtimes.base import Runtime
-from runtimes.calls import timed
-from runtimes.fake.runtime import Fake
+from runtimes.fake import Fake
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import OptionValue, Settings

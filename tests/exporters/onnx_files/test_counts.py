@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from exporters.messages import ExportRequest
 from exporters.onnx_files.counts import Arithmetic, Counts, arithmetic, count
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import LIGHT, WorkerProcess, graph, nodes_of, save_affine, tensor
 
 

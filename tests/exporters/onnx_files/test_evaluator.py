@@ -23,7 +23,7 @@ from exporters.types import (
     Reference,
     load_reference,
 )
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import graph, nodes_of, only_reference, tensor
 from tests.operators.built import library, save_twice
 

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from exporters.messages import ExportRequest
 from exporters.onnx_files.model_io import external_files, inspect
 from exporters.types import ExportedModel, ExportError, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import save_affine
 
 

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from exporters.onnx_files.ir_version import features, write_copy
+from exporters.onnx_files.inquiries import features, write_copy
 
 
 def graph(*constants: TensorProto, ir_version: int = 10) -> onnx.ModelProto:

@@ -26,7 +26,7 @@ from exporters.types import (
     Reference,
     load_reference,
 )
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import graph, nodes_of, tensor
 
 X, Y = tensor("x", [2, 3]), tensor("y", [2, 3])

@@ -16,7 +16,7 @@ from exporters.messages import ExportRequest
 from exporters.onnx_files.graph import training_nodes
 from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import LIGHT, graph, nodes_of, only_reference, save_affine, tensor
 
 

@@ -13,9 +13,8 @@ from onnx import helper, numpy_helper, parser
 from exporters.agreement import Bound, difference
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.messages import ExportRequest
-from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_files.model_io import inspect
-from exporters.structured import arrays_of, values_of
+from exporters.plain_arrays import NARROW_TYPES, arrays_of, values_of
 from exporters.types import (
     ExportedModel,
     ExportError,
@@ -24,7 +23,7 @@ from exporters.types import (
     TensorSpec,
     load_reference,
 )
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import WorkerProcess, only_reference
 from tests.files.measured import KINDS
 from tests.shapes.table import SHAPES, Shape, drawn, session

@@ -20,7 +20,7 @@ from exporters.types import (
     repeat_reference,
     save_reference,
 )
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.exporters.support import graph, nodes_of, only_reference, tensor
 
 X = np.array([[0.1, 4.501, 0.89, 0.2], [5.0, 1.0, 2.499, -3.0]], np.float32)

@@ -12,8 +12,8 @@ from onnx import NodeProto
 
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, Precision, load_reference
-from exporters.worker.export import export
-from runtimes.onnxruntime.session_entries import WIDE_SUMS, WIDENING_FAULT
+from exporters.worker import export
+from runtimes.onnxruntime.opening import WIDE_SUMS, WIDENING_FAULT
 from runtimes.session.precision import saturates_int8
 from tests.exporters.support import WorkerProcess, graph, tensor
 

@@ -24,7 +24,7 @@ from exporters.precision.half_precision import (
 )
 from exporters.types import ExportedModel, Precision, Reference, TensorSpec, load_reference
 from exporters.user_arrays import Calibration
-from exporters.worker.export import export
+from exporters.worker import export
 from tests.differential_lowered.precisions import run, widened
 from tests.exporters.support import graph, nodes_of, tensor
 

@@ -17,8 +17,8 @@ from exporters.messages import ExportRequest
 from exporters.pytorch.to_onnx import WAYS, Way, nearest, told
 from exporters.types import ExportedModel, ExportError, axes_key, load_reference
 from exporters.validation import check_numbers, relative_error
+from exporters.worker import export
 from exporters.worker.__main__ import answer
-from exporters.worker.export import export
 from tests.exporters.pytorch import hub_networks, networks
 from tests.exporters.pytorch.agreement import assert_agrees
 from tests.exporters.support import WorkerProcess, only_reference

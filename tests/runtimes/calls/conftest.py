@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exporters import install_layout
-from runtimes.calls import timed
+from runtimes import calls as timed
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from runtimes.calls.timed import GIVEN_UP, Call, Copy, TimedCalls
+from runtimes.calls import GIVEN_UP, Call, Copy, TimedCalls
 
 FOREVER = array("q", [2**63 - 1])
 

@@ -14,7 +14,7 @@ import pytest
 
 from app.workers.timed_round import device_facts
 from exporters.diagnostics.catalogue import codes
-from runtimes.calls.timed import Call
+from runtimes.calls import Call
 from runtimes.cuda import driver as cuda_driver
 from runtimes.cuda import nvtx, runtime
 from runtimes.cuda.driver import CudaError, Gpu, calling

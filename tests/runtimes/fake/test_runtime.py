@@ -18,7 +18,7 @@ from app.workers.timing import timing
 from exporters.codec import to_json
 from runtimes.base import Runtime, Session
 from runtimes.errors import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
-from runtimes.fake.runtime import Fake, disturbances, latencies_ns
+from runtimes.fake import Fake, disturbances, latencies_ns
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 
@@ -158,7 +158,7 @@ import json, sys
 from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.options import Settings
-from runtimes.fake.runtime import Fake
+from runtimes.fake import Fake
 model = from_json(ExportedModel, json.loads(sys.argv[1]))
 session = Fake().compile(model, {"batch": 1}, Settings(options={"fail": sys.argv[2]}))
 print("ready", flush=True)

@@ -14,9 +14,9 @@ from app.contract.graphs import constant, node
 from exporters import install_layout
 from exporters.codec import to_json
 from exporters.types import ExportedModel
+from runtimes import calls as timed
 from runtimes.base import Session
-from runtimes.calls import timed
-from runtimes.calls.timed import TimedCalls
+from runtimes.calls import TimedCalls
 from runtimes.errors import RunFault, Unsupported
 from runtimes.onnxruntime import native as api
 from runtimes.onnxruntime.runtime import OrtCpu

@@ -19,7 +19,7 @@ from exporters.types import ExportedModel
 from runtimes.base import Session
 from runtimes.errors import NotAvailable, RuntimeFault
 from runtimes.fpga.provider.abi import PROVIDER_NAME
-from runtimes.onnxruntime import plugin_devices
+from runtimes.onnxruntime import plugin as plugin_devices
 from runtimes.onnxruntime.runtime import OrtEp
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import computes, reference_of

@@ -17,8 +17,8 @@ from app.contract.graphs import constant, node, weights
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, TensorSpec
+from runtimes import calls as timed
 from runtimes.base import Session
-from runtimes.calls import timed
 from runtimes.errors import OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.onnxruntime import execution
 from runtimes.onnxruntime.runtime import OrtCpu

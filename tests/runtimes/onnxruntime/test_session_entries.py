@@ -12,8 +12,8 @@ import pytest
 from app.contract.graphs import constant, node, weights
 from exporters.diagnostics.catalogue import codes
 from exporters.types import Precision, Reference, TensorSpec
+from runtimes import calls as timed
 from runtimes import registry
-from runtimes.calls import timed
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings

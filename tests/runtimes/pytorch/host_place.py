@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from exporters.types import ExportedModel, Precision
-from runtimes.calls.timed import Call, TimedCalls
+from runtimes.calls import Call, TimedCalls
 from runtimes.cuda.marks import Marks
 from runtimes.options import OptionValue, Settings
 from runtimes.pytorch.cuda_session import Recording, TorchCudaSession

@@ -23,9 +23,9 @@ from exporters import install_layout
 from exporters.agreement import TOLERANCE
 from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel, Factory, TensorSpec
+from runtimes import calls as timed
 from runtimes.base import Available, Unavailable
-from runtimes.calls import timed
-from runtimes.calls.timed import TimedCalls
+from runtimes.calls import TimedCalls
 from runtimes.errors import OutOfMemory, Unsupported
 from runtimes.execution import OpTime
 from runtimes.options import OptionValue, Settings

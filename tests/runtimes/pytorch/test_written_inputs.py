@@ -10,7 +10,7 @@ import pytest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, Precision, Reference, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from runtimes.base import Lane
 from runtimes.options import Settings
 from runtimes.pytorch.runtime import TorchCpu

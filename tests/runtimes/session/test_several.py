@@ -16,7 +16,7 @@ from runtimes import registry
 from runtimes.base import Session
 from runtimes.errors import CompileFault, RunFault, Unsupported
 from runtimes.execution import Memory, NodePlacement
-from runtimes.fake.runtime import Fake, FakeSession
+from runtimes.fake import Fake, FakeSession
 from runtimes.options import OptionValue, Settings
 from runtimes.session.host import HostLane, aligned_zeros, poison
 from runtimes.session.precision import refuse_wider

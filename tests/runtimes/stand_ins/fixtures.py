@@ -16,7 +16,7 @@ import pytest
 from runtimes.base import Session
 from runtimes.cuda import driver as cuda_driver
 from runtimes.options import OptionValue, Settings
-from runtimes.tensorrt.package import TENSORRT, TENSORRT_RTX, Package
+from runtimes.tensorrt.build import TENSORRT, TENSORRT_RTX, Package
 from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins import tensorrt as stand_in

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from runtimes.tensorrt.package import TENSORRT_RTX
+from runtimes.tensorrt.build import TENSORRT_RTX
 
 
 @pytest.fixture(scope="session")

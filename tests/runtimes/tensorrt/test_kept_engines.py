@@ -19,8 +19,8 @@ from runtimes import registry
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported
 from runtimes.options import OptionValue, Settings
+from runtimes.tensorrt.build import TENSORRT
 from runtimes.tensorrt.errors import Log, plain
-from runtimes.tensorrt.package import TENSORRT
 from runtimes.tensorrt.runtime import TensorRt
 from tests.exporters.support import WorkerProcess
 from tests.runtimes.contract import agrees, computes, reference_of

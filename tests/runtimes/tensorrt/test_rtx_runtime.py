@@ -12,7 +12,7 @@ from runtimes.base import Available, Runtime, Unavailable
 from runtimes.cuda import driver as cuda_driver
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.options import Settings
-from runtimes.tensorrt.package import TENSORRT_RTX
+from runtimes.tensorrt.build import TENSORRT_RTX
 from tests.runtimes.contract import computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, Driver, installed

@@ -20,14 +20,14 @@ from app.contract.graphs import CHANNELS, STEPS, streamed
 from app.workers.timing import loop_of
 from exporters import install_layout
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.calls import timed
-from runtimes.calls.timed import TimedCalls
+from runtimes import calls as timed
+from runtimes.calls import TimedCalls
 from runtimes.cuda.driver import CudaError
 from runtimes.errors import NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.session.precision import refuse_wider
 from runtimes.session.session_group import compile_sessions
-from runtimes.tensorrt.package import TENSORRT
+from runtimes.tensorrt.build import TENSORRT
 from runtimes.tensorrt.runtime import TensorRt
 from runtimes.tensorrt.session import TensorRtLane
 from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, computes, reference_of

@@ -12,7 +12,7 @@ from onnx import TensorProto
 from app.cases.column import pairs_in
 from exporters.messages import ExportRequest
 from exporters.types import load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from runtimes.openvino.library import library
 from runtimes.session.precision import multiplies_bf16
 from tests.app.cli.headless.batch import rows, run

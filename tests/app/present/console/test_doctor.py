@@ -182,7 +182,7 @@ sys.path.insert(0, {str(ROOT)!r})
 real = time.time_ns
 time.time_ns = lambda: real() + 3600 * 10**9
 from app.sweep.remote.host import Server
-from exporters.child_setup import taken_streams
+from exporters.install_layout import taken_streams
 Server(*taken_streams(), (), "").serve()
 """
 

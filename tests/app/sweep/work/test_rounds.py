@@ -37,7 +37,7 @@ from exporters.codec import to_json
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel, FixedGraph, StatePair
 from runtimes.errors import Unsupported
-from runtimes.fake.runtime import Fake
+from runtimes.fake import Fake
 from runtimes.options import SESSIONS, sessions_of
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.slo_search.searched import Script, new_search, record_round

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.models.definitions import DEFINITIONS
+from exporters.models import catalogue
 from runtimes import fpga
 from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion, Queries, Scheduled
@@ -30,8 +30,7 @@ from runtimes.fpga.card.timing import (
     stages,
     transfer,
 )
-from runtimes.fpga.cards import Card, card_keys, load_card
-from runtimes.fpga.cards.datasheet import Transfer, link_table
+from runtimes.fpga.cards import Card, Transfer, card_keys, link_table, load_card
 from tests.checkout import ROOT
 from tests.runtimes.fpga import predictions, published
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
@@ -357,7 +356,7 @@ def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None
 
 
 def test_no_model_is_named_in_code_or_cards() -> None:
-    names = {row.model for row in ROWS} | {definition.name for definition in DEFINITIONS}
+    names = {row.model for row in ROWS} | set(catalogue.names())
     pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b", re.IGNORECASE)
     for path in (*FOLDER.rglob("*.py"), *FOLDER.rglob("*.toml"), *FOLDER.rglob("*.c")):
         match = pattern.search(path.read_text("utf-8"))

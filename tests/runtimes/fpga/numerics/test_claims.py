@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 from exporters.messages import ExportRequest
 from exporters.models.catalogue import by_suite
 from exporters.types import axes_key, load_reference
-from exporters.worker.export import export
+from exporters.worker import export
 from runtimes.fpga import provider
 from runtimes.fpga.numerics import windows as geometry
 from runtimes.fpga.numerics.operator import round_bf16
