@@ -41,14 +41,8 @@ class Usage:
 
 
 _TYPES = {
-    "float32": "TYPE_FP32",
-    "float16": "TYPE_FP16",
-    "float64": "TYPE_FP64",
-    "int64": "TYPE_INT64",
-    "int32": "TYPE_INT32",
-    "int8": "TYPE_INT8",
-    "uint8": "TYPE_UINT8",
-    "bool": "TYPE_BOOL",
+    name: f"TYPE_{name.upper().replace('FLOAT', 'FP')}"
+    for name in ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool")
 }
 
 

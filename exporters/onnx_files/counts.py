@@ -264,28 +264,17 @@ _RUNNING_STATISTICS = {"BatchNormalization": (3, 4)}
 _NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     # Sequence lengths and first states: data, even where they are constant.
     "LSTM": (4, 5, 6),
-    "GRU": (4, 5),
-    "RNN": (4, 5),
+    **dict.fromkeys(("GRU", "RNN"), (4, 5)),
     # The scales and zero points of quantised tensors.
-    "QuantizeLinear": (1, 2),
-    "DequantizeLinear": (1, 2),
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), (1, 2)),
     "QLinearConv": (1, 2, 4, 5, 6, 7),
     "QLinearMatMul": (1, 2, 3, 4, 5, 6, 7),
-    "ConvInteger": (2, 3),
-    "MatMulInteger": (2, 3),
+    **dict.fromkeys(("ConvInteger", "MatMulInteger"), (2, 3)),
     # Sizes, places and bounds, which say how a node computes.
-    "AffineGrid": (1,),
-    "CenterCropPad": (1,),
-    "Clip": (1, 2),
-    "Dropout": (1, 2),
-    "Expand": (1,),
-    "GridSample": (1,),
+    **dict.fromkeys(("AffineGrid", "CenterCropPad", "Expand", "GridSample", "Upsample"), (1,)),
+    **dict.fromkeys(("Clip", "Dropout", "OneHot", "RoiAlign"), (1, 2)),
+    **dict.fromkeys(("Pad", "Resize"), (1, 2, 3)),
     "NonMaxSuppression": (2, 3, 4),
-    "OneHot": (1, 2),
-    "Pad": (1, 2, 3),
-    "Resize": (1, 2, 3),
-    "RoiAlign": (1, 2),
-    "Upsample": (1,),
 }
 """By operator, the inputs that hold no weights."""
 

@@ -212,35 +212,20 @@ def _is_position(words: Sequence[str]) -> bool:
 _LENGTH_WORDS = frozenset({"len", "lens", "length", "lengths", "seqlen", "seqlens", "last"})
 _SIZE_WORDS = frozenset({"size", "sizes", "shape", "height", "width", "resolution"})
 _NUMBERS: Mapping[str, tuple[str, float]] = {
-    "iou": ("threshold", IOU),
-    "nms threshold": ("threshold", IOU),
-    "threshold": ("threshold", SCORE),
-    "thresh": ("threshold", SCORE),
-    "conf": ("threshold", SCORE),
-    "confidence": ("threshold", SCORE),
+    **dict.fromkeys(("iou", "nms threshold"), ("threshold", IOU)),
+    **dict.fromkeys(("threshold", "thresh", "conf", "confidence"), ("threshold", SCORE)),
     "temperature": ("", 1.0),
     "top p": ("", 0.9),
     "penalty": ("", 1.0),
-    "guidance": ("", 7.5),
-    "noise": ("", 0.667),
-    "speed": ("", 1.0),
-    "scale": ("", 1.0),
-    "ratio": ("", 0.5),
-    "prob": ("", 0.5),
-    "probability": ("", 0.5),
+    **{"guidance": ("", 7.5), "noise": ("", 0.667)},
+    **dict.fromkeys(("speed", "scale"), ("", 1.0)),
+    **dict.fromkeys(("ratio", "prob", "probability"), ("", 0.5)),
 }
 _COUNTS: Mapping[str, tuple[str, float]] = {
-    "min length": ("limit", 1),
-    "beams": ("limit", BEAMS),
-    "return sequences": ("limit", 1),
+    **{"min length": ("limit", 1), "beams": ("limit", BEAMS), "return sequences": ("limit", 1)},
     "top k": ("limit", 50),
-    "topk": ("limit", BOXES),
-    "max boxes": ("limit", BOXES),
-    "max detections": ("limit", BOXES),
-    "max output": ("limit", BOXES),
-    "sample rate": ("", 16_000),
-    "sampling rate": ("", 16_000),
-    "sr": ("", 16_000),
+    **dict.fromkeys(("topk", "max boxes", "max detections", "max output"), ("limit", BOXES)),
+    **dict.fromkeys(("sample rate", "sampling rate", "sr"), ("", 16_000)),
 }
 """Usual roles and values of single numbers and integers, by words of their names."""
 

@@ -101,18 +101,11 @@ def _node(
 
 
 _VERSION_OF_TYPE = {
-    "FLOAT8E4M3FN": 9,
-    "FLOAT8E4M3FNUZ": 9,
-    "FLOAT8E5M2": 9,
-    "FLOAT8E5M2FNUZ": 9,
-    "UINT4": 10,
-    "INT4": 10,
-    "FLOAT4E2M1": 11,
-    "FLOAT8E8M0": 12,
-    "UINT2": 13,
-    "INT2": 13,
-    "FLOAT6E2M3": 14,
-    "FLOAT6E3M2": 14,
+    **dict.fromkeys(("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"), 9),
+    **dict.fromkeys(("UINT4", "INT4"), 10),
+    **{"FLOAT4E2M1": 11, "FLOAT8E8M0": 12},
+    **dict.fromkeys(("UINT2", "INT2"), 13),
+    **dict.fromkeys(("FLOAT6E2M3", "FLOAT6E3M2"), 14),
 }
 _VERSION_OF_FIELD = {
     "FunctionProto.attribute_proto": 9,

@@ -67,42 +67,22 @@ class _Copy(c.Structure):
     _fields_ = (("to", c.c_void_p), ("source", c.c_void_p), ("bytes", c.c_size_t))
 
 
+_P, _N = c.c_void_p, c.c_int64
+
+
 class _Block(c.Structure):
     """`struct block`."""
 
     _fields_ = (
-        ("scheduled", c.c_void_p),
-        ("started", c.c_void_p),
-        ("finished", c.c_void_p),
-        ("calls", c.POINTER(_Call)),
-        ("states", c.POINTER(_Copy)),
-        ("sets", c.POINTER(_Copy)),
-        ("n_calls", c.c_int64),
-        ("n_states", c.c_int64),
-        ("n_sets", c.c_int64),
-        ("copies_of_set", c.c_int64),
-        ("set", c.c_int64),
-        ("gap_ns", c.c_int64),
-        ("hybrid_margin_ns", c.c_int64),
-        ("wait", c.c_int32),
-        ("failed", c.c_int32),
-        ("arrivals", c.c_void_p),
-        ("n_arrivals", c.c_int64),
-        ("next_arrival", c.c_void_p),
-        ("until", c.c_void_p),
-        ("status", c.c_ssize_t),
-        ("runs_of_query", c.c_int64),
-        ("met", c.c_void_p),
-        ("n_lanes", c.c_int64),
-        ("lane", c.c_int64),
-        ("turns", c.c_void_p),
-        ("calls_of_turn", c.c_int64),
-        ("after", c.POINTER(_Call)),
-        ("n_after", c.c_int64),
-        ("n_queued", c.c_int64),
-        ("reading", c.c_void_p),
-        ("readings", c.c_void_p),
-        ("n_readings", c.c_int64),
+        *(("scheduled", _P), ("started", _P), ("finished", _P), ("calls", c.POINTER(_Call))),
+        *(("states", c.POINTER(_Copy)), ("sets", c.POINTER(_Copy)), ("n_calls", _N)),
+        *(("n_states", _N), ("n_sets", _N), ("copies_of_set", _N), ("set", _N), ("gap_ns", _N)),
+        *(("hybrid_margin_ns", _N), ("wait", c.c_int32), ("failed", c.c_int32)),
+        *(("arrivals", _P), ("n_arrivals", _N), ("next_arrival", _P), ("until", _P)),
+        *(("status", c.c_ssize_t), ("runs_of_query", _N), ("met", _P), ("n_lanes", _N)),
+        *(("lane", _N), ("turns", _P), ("calls_of_turn", _N), ("after", c.POINTER(_Call))),
+        *(("n_after", _N), ("n_queued", _N), ("reading", _P), ("readings", _P)),
+        ("n_readings", _N),
     )
 
 

@@ -11,22 +11,11 @@ from typing import Annotated, TypeVar
 from runtimes.ctypes_prototypes import Elements, Handle, Int, Out, Size, Status, Text, from_slots
 from runtimes.errors import Unsupported
 
-ELEMENT_TYPES: Mapping[int, str] = {
-    1: "float32",
-    2: "uint8",
-    3: "int8",
-    4: "uint16",
-    5: "int16",
-    6: "int32",
-    7: "int64",
-    8: "string",
-    9: "bool",
-    10: "float16",
-    11: "float64",
-    12: "uint32",
-    13: "uint64",
-    16: "bfloat16",
-}
+_FIRST_TYPES = (
+    *("float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool"),
+    *("float16", "float64", "uint32", "uint64"),
+)
+ELEMENT_TYPES: Mapping[int, str] = {**dict(enumerate(_FIRST_TYPES, 1)), 16: "bfloat16"}
 """ONNXTensorElementDataType to numpy's name; a number that is missing here has none."""
 
 

@@ -221,22 +221,11 @@ _KEEPS_TYPE_DOMAINS = frozenset({"", "ai.onnx"})
 _READ_NO_NUMBERS = frozenset({"Shape", "Size"})
 # Operators that read one element type and write another, or hide their nodes in a body.
 _CHANGES_TYPE = frozenset(
-    {
-        "BitCast",
-        "Cast",
-        "CastLike",
-        "ConvInteger",
-        "DequantizeLinear",
-        "DynamicQuantizeLinear",
-        "If",
-        "Loop",
-        "MatMulInteger",
-        "QLinearConv",
-        "QLinearMatMul",
-        "QuantizeLinear",
-        "Scan",
-        "SequenceMap",
-    }
+    (
+        *("BitCast", "Cast", "CastLike", "ConvInteger", "DequantizeLinear"),
+        *("DynamicQuantizeLinear", "If", "Loop", "MatMulInteger", "QLinearConv"),
+        *("QLinearMatMul", "QuantizeLinear", "Scan", "SequenceMap"),
+    )
 )
 
 

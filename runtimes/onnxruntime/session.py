@@ -134,20 +134,9 @@ class PlainLane(Lane):
 DIRECT_CALL = "run_with_iobinding of the C binding"
 PUBLIC_CALL = "run_with_iobinding"
 
-_DTYPES = {
-    "tensor(bool)": "bool",
-    "tensor(int8)": "int8",
-    "tensor(int16)": "int16",
-    "tensor(int32)": "int32",
-    "tensor(int64)": "int64",
-    "tensor(uint8)": "uint8",
-    "tensor(uint16)": "uint16",
-    "tensor(uint32)": "uint32",
-    "tensor(uint64)": "uint64",
-    "tensor(float16)": "float16",
-    "tensor(float)": "float32",
-    "tensor(double)": "float64",
-}
+_INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_DTYPES = {f"tensor({name})": name for name in ("bool", "float16", *_INTEGERS)}
+_DTYPES |= {"tensor(float)": "float32", "tensor(double)": "float64"}
 
 
 class OrtLane(BoundLane):

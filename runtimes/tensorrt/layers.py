@@ -119,15 +119,9 @@ _MOVES = re.compile(r"__myl_(?:Cast|Conc|Move|Resh|Slic|Tran)+_myl\d+_\d+")
 _TYPE = r"[a-z]+\d+(?:m[23])?"
 _OPERANDS = re.compile(rf"_(?P<given>{_TYPE})(?P=given)_(?P<multiplied>{_TYPE})")
 _OPERAND_TYPES = {
-    "e4m3": "fp8",
-    "e5m2": "fp8",
-    "i8": "int8",
-    "s8": "int8",
-    "u8": "int8",
-    "f16": "fp16",
-    "bf16": "bf16",
-    "f32": "fp32",
-    "tf32": "tf32",
+    **dict.fromkeys(("e4m3", "e5m2"), "fp8"),
+    **dict.fromkeys(("i8", "s8", "u8"), "int8"),
+    **{"f16": "fp16", "bf16": "bf16", "f32": "fp32", "tf32": "tf32"},
 }
 
 

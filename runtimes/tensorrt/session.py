@@ -358,15 +358,8 @@ def _check_type(engine: tensorrt.ICudaEngine, name: str, array: np.ndarray) -> N
         )
 
 
-_DTYPES = {
-    "FLOAT": "float32",
-    "HALF": "float16",
-    "INT8": "int8",
-    "UINT8": "uint8",
-    "INT32": "int32",
-    "INT64": "int64",
-    "BOOL": "bool",
-}
+_DTYPES = {name.upper(): name for name in ("int8", "uint8", "int32", "int64", "bool")}
+_DTYPES |= {"FLOAT": "float32", "HALF": "float16"}
 
 
 class TensorRtSession(Session):

@@ -194,16 +194,12 @@ _MOVEMENT = {
     "Concat": _concat,
     "Conv": _convolution,
     "Expand": _expand,
-    "Flatten": _reshape_mask,
     "Gather": _gather,
-    "Identity": _reshape_mask,
     "Pad": _pad,
-    "Reshape": _reshape_mask,
     "Slice": _slice,
     "Split": _split,
-    "Squeeze": _reshape_mask,
     "Transpose": _transpose,
-    "Unsqueeze": _reshape_mask,
+    **dict.fromkeys(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"), _reshape_mask),
 }
 """Operators whose outputs' elements are known to come from some of the inputs' alone."""
 

@@ -122,21 +122,10 @@ def clip(call: Call) -> Kernel:
 
 
 _ROUNDED_UNARY: dict[str, Kernel] = {
-    "Exp": np.exp,
-    "Log": np.log,
-    "Sqrt": np.sqrt,
-    "Reciprocal": np.reciprocal,
-    "Sin": np.sin,
-    "Cos": np.cos,
-    "Tan": np.tan,
-    "Asin": np.arcsin,
-    "Acos": np.arccos,
-    "Atan": np.arctan,
-    "Sinh": np.sinh,
-    "Cosh": np.cosh,
-    "Asinh": np.arcsinh,
-    "Acosh": np.arccosh,
-    "Atanh": np.arctanh,
+    name: getattr(np, name.lower())
+    for name in ("Exp", "Log", "Sqrt", "Reciprocal", "Sin", "Cos", "Tan", "Sinh", "Cosh")
+} | {
+    f"A{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 }
 _EXACT_UNARY: dict[str, Kernel] = {
     "Neg": np.negative,

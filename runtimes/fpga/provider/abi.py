@@ -111,24 +111,11 @@ class EpFactory(c.Structure):
     _fields_ = [("version", _U)] + [
         (member, _P)
         for member in (
-            "GetName",
-            "GetVendor",
-            "GetSupportedDevices",
-            "CreateEp",
-            "ReleaseEp",
-            "GetVendorId",
-            "GetVersion",
-            "ValidateCompiledModelCompatibilityInfo",
-            "CreateAllocator",
-            "ReleaseAllocator",
-            "CreateDataTransfer",
-            "IsStreamAware",
-            "CreateSyncStreamForDevice",
-            "GetHardwareDeviceIncompatibilityDetails",
-            "reserved0",
-            "reserved1",
-            "reserved2",
-            "reserved3",
+            *("GetName", "GetVendor", "GetSupportedDevices", "CreateEp", "ReleaseEp"),
+            *("GetVendorId", "GetVersion", "ValidateCompiledModelCompatibilityInfo"),
+            *("CreateAllocator", "ReleaseAllocator", "CreateDataTransfer", "IsStreamAware"),
+            *("CreateSyncStreamForDevice", "GetHardwareDeviceIncompatibilityDetails"),
+            *(f"reserved{place}" for place in range(4)),
         )
     ]
 
@@ -138,10 +125,7 @@ class Ep(c.Structure):
 
     _fields_ = [
         ("version", _U),
-        ("GetName", _P),
-        ("GetCapability", _P),
-        ("Compile", _P),
-        ("ReleaseNodeComputeInfos", _P),
+        *((m, _P) for m in ("GetName", "GetCapability", "Compile", "ReleaseNodeComputeInfos")),
         ("optional", _P * 20),
     ]
 
