@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from exporters.agreement import Bound
@@ -14,6 +13,7 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import arrays_sha256
 from exporters.inputs import cast_specs
+from exporters.messages import ExportRequest
 from exporters.source import (
     LARGEST_COMPUTED,
     REFERENCE,
@@ -33,13 +33,12 @@ from exporters.types import (
     Dimension,
     ExportError,
     NotBenchmarkable,
-    Precision,
     Reference,
     TensorSpec,
     axes_key,
     load_reference,
 )
-from exporters.user_arrays import digest_of
+from exporters.user_arrays import digest_of, input_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +105,7 @@ def references_of(
     subject: Subject,
     graph: Graph,
     points: tuple[Point, ...],
-    precision: Precision,
-    own_inputs: Path | None,
-    seed: int,
-    checked: bool,
+    request: ExportRequest,
     bound: Bound,
 ) -> References:
     """Inputs at each point, the user's own, packaged or drawn ones, and if `checked` outputs.
@@ -117,13 +113,14 @@ def references_of(
     A point that the graph does not take has none; ExportError where it takes none of them.
     `bound` is how far outputs of the graph's own types may be off.
     """
-    evaluator = source.evaluator(graph) if checked else None
+    evaluator = source.evaluator(graph) if request.checked else None
+    precision, own_inputs = request.precision, next(iter(input_files(request)), None)
     packaged_data = Packaged(None) if own_inputs else source.packaged(points)
     own_inputs = own_inputs or packaged_data.inputs
     evaluation = Evaluation(
         subject.inputs,
         cast_specs(subject.inputs, precision),
-        seed,
+        request.seed,
         own_inputs,
         packaged_data.reference,
         evaluator,

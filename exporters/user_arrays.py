@@ -15,6 +15,7 @@ from numpy.lib import format as npy
 
 from exporters.file_access import arrays_sha256, file_sha256, open_file, user_path
 from exporters.inputs import NO_EXAMPLES, seeded_inputs
+from exporters.messages import ExportRequest
 from exporters.types import TEXT, Dimension, ExportError, TensorSpec, axes_key, nearest
 
 _SUFFIX = ".npy"
@@ -85,6 +86,11 @@ Arrays = dict[str, np.ndarray]
 
 _CALIBRATION_SAMPLES = 8
 """How many are drawn where none are given."""
+
+
+def input_files(request: ExportRequest) -> list[Path]:
+    """The user's own sets of inputs, in the order in which they are fed."""
+    return [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
 
 
 def axes_of(path: Path, specs: Sequence[TensorSpec]) -> dict[str, int]:

@@ -213,13 +213,12 @@ def conv_norm(
     stride: int = 1,
     padding: Size = 0,
     groups: int = 1,
-    eps: float = 1e-5,
     bias: bool = False,
 ) -> list[nn.Module]:
     """A convolution and its batch norm, without activation."""
     return [
         nn.Conv2d(channels, filters, kernel, stride, padding, groups=groups, bias=bias),
-        nn.BatchNorm2d(filters, eps=eps),
+        nn.BatchNorm2d(filters),
     ]
 
 

@@ -12,7 +12,12 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from exporters.models.layers import CLASSES, Size, conv_norm, draw_weights
+from exporters.models.layers import CLASSES, Size, draw_weights
+
+
+def _dense_head(inputs: int) -> list[nn.Module]:
+    hidden = [nn.Linear(inputs, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU()]
+    return [nn.Flatten(), *hidden, nn.Linear(4096, CLASSES)]
 
 
 def alexnet() -> nn.Module:
@@ -31,12 +36,7 @@ def alexnet() -> nn.Module:
         nn.Conv2d(256, 256, 3, padding=1),
         nn.ReLU(),
         nn.MaxPool2d(3, stride=2),
-        nn.Flatten(),
-        nn.Linear(256 * 6 * 6, 4096),
-        nn.ReLU(),
-        nn.Linear(4096, 4096),
-        nn.ReLU(),
-        nn.Linear(4096, CLASSES),
+        *_dense_head(256 * 6 * 6),
     )
     draw_weights(network)
     return network
@@ -64,7 +64,9 @@ def _conv(
     channels: int, filters: int, kernel: Size, padding: Size = 0, stride: int = 1
 ) -> nn.Module:
     return nn.Sequential(
-        *conv_norm(channels, filters, kernel, stride, padding, eps=_NORM_EPS), nn.ReLU()
+        nn.Conv2d(channels, filters, kernel, stride, padding, bias=False),
+        nn.BatchNorm2d(filters, eps=_NORM_EPS),
+        nn.ReLU(),
     )
 
 
@@ -233,12 +235,7 @@ def vgg(depth: int, batch_norm: bool) -> nn.Module:
     """[batch, 3, 224, 224] -> [batch, 1000] logits."""
     network = nn.Sequential(
         *_features(depth, batch_norm),
-        nn.Flatten(),
-        nn.Linear(512 * 7 * 7, 4096),
-        nn.ReLU(),
-        nn.Linear(4096, 4096),
-        nn.ReLU(),
-        nn.Linear(4096, CLASSES),
+        *_dense_head(512 * 7 * 7),
     )
     draw_weights(network)
     return network

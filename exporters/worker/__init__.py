@@ -15,7 +15,6 @@ from exporters.agreement import Bound, tolerance_of
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.file_access import user_path
 from exporters.inputs import (
     cast_specs,
     guesses,
@@ -43,7 +42,7 @@ from exporters.types import (
     is_engine_format,
     load_reference,
 )
-from exporters.user_arrays import axes_of, calibration
+from exporters.user_arrays import axes_of, calibration, input_files
 
 
 def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool]:
@@ -60,7 +59,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
         from exporters.noop import null_twin
 
         return null_twin(store, request.null_of, request.points)
-    sets = [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
+    sets = input_files(request)
     source = _source(request)
     subject = _with_sizes(source.subject, sets)
     # A batch without rows has no throughput; a cache without entries is how a prompt begins.
@@ -69,7 +68,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     points = full_points(
         subject.called, request.points, subject.axes, subject.default, may_be_empty
     )
-    exported = _Export(request, store, source, points, sets)
+    exported = _Export(request, store, source, points)
     parts, unfit = exported.parts(subject)
     for inputs in lower_thresholds(subject.inputs) if _has_empty_output(parts) else ():
         lower = replace(subject, inputs=inputs)
@@ -111,13 +110,12 @@ def _has_empty_output(parts: Sequence[_Part]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Export:
-    """What is exported, at which points, with which of the user's own sets of inputs."""
+    """What is exported, at which points."""
 
     request: ExportRequest
     store: Store
     source: Source
     points: tuple[Point, ...]
-    sets: Sequence[Path]
 
     def parts(self, subject: Subject) -> tuple[list[_Part], dict[str, tuple[str, ...]]]:
         """What follows from each graph, and of points with their own graph why one has none."""
@@ -145,10 +143,7 @@ class _Export:
             subject,
             graph,
             self.points if graph.point is None else (graph.point,),
-            request.precision,
-            self.sets[0] if self.sets else None,
-            request.seed,
-            request.checked,
+            request,
             Bound(tolerance, steps=computed.narrowest == "int8"),
         )
         usual = subject.default or references.points[0]

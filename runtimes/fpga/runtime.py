@@ -17,7 +17,7 @@ from runtimes.execution import Execution, NodePlacement
 from runtimes.fpga import cards
 from runtimes.fpga.graph.graph import touches_float
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
-from runtimes.onnxruntime.opening import availability
+from runtimes.onnxruntime.opening import availability, open_at_earlier_version
 from runtimes.options import Option, Request
 
 if TYPE_CHECKING:
@@ -81,8 +81,6 @@ class Fpga(Runtime):
         provider.register()
 
     def _compile(self, request: Request) -> Session:
-        from runtimes.onnxruntime.opening import open_at_earlier_version
-
         return open_at_earlier_version(self._open_session, (request,))
 
     def _open_session(self, requests: Sequence[Request]) -> Session:

@@ -41,6 +41,7 @@ from runtimes.onnxruntime.opening import (
     availability,
     built_for_cuda,
     has_provider,
+    open_at_earlier_version,
     provider_library,
     session_options,
 )
@@ -277,7 +278,6 @@ class OrtGpu(PassesEntries, GpuRuntime):
 
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu, compile_fault
-        from runtimes.onnxruntime.opening import open_at_earlier_version
 
         try:
             self._before(request)

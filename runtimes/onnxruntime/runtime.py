@@ -4,6 +4,7 @@ exported file in, a session for its shapes out.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -30,7 +31,9 @@ from runtimes.onnxruntime.opening import (
     PassesEntries,
     availability,
     cpu_entries,
+    open_at_earlier_version,
     session_options,
+    usage,
 )
 from runtimes.onnxruntime.plugin import installed, plugin, refuse_misnamed
 from runtimes.options import SESSIONS, Option, Request
@@ -175,12 +178,30 @@ OPTIONS = (
 )
 
 
-class OrtCpu(PassesEntries):
+class _OnHost(PassesEntries):
+    """A runtime whose sessions are opened for one shape or several."""
+
+    engine = "onnxruntime"
+
+    def load(self) -> None:
+        from runtimes.onnxruntime import session  # noqa: F401 - and with them onnxruntime
+
+    def _compile(self, request: Request) -> Session:
+        return self._compile_shapes((request,))
+
+    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        return open_at_earlier_version(self._open, requests)
+
+    @abstractmethod
+    def _open(self, requests: Sequence[Request]) -> Session:
+        """The session of these requests, which differ in their shapes alone."""
+
+
+class OrtCpu(_OnHost):
     """All nodes on the CPU provider, buffers bound beforehand, one set of them."""
 
     name = "ort-cpu"
     summary = "ONNX Runtime, CPU provider"
-    engine = "onnxruntime"
     distribution = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
@@ -209,8 +230,6 @@ class OrtCpu(PassesEntries):
         super().refuse_precision(precision)
 
     def usage(self, setup: Used) -> Usage:
-        from runtimes.onnxruntime.opening import usage
-
         return usage(setup)
 
     def _refuse_recurrent(self, model: ExportedModel, precision: str) -> None:
@@ -221,17 +240,6 @@ class OrtCpu(PassesEntries):
                 else f"ONNX Runtime leaves the {op} node {node!r} of an int8 graph in fp32"
             )
             raise Unsupported(reason, "use fp32", node=node)
-
-    def load(self) -> None:
-        from runtimes.onnxruntime import session  # noqa: F401 - and with them onnxruntime
-
-    def _compile(self, request: Request) -> Session:
-        return self._compile_shapes((request,))
-
-    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
-        from runtimes.onnxruntime.opening import open_at_earlier_version
-
-        return open_at_earlier_version(self._open, requests)
 
     def _open(self, requests: Sequence[Request]) -> Session:
         opening = _opening(requests[0])
@@ -348,7 +356,7 @@ def _recurrent_nodes(path: str) -> tuple[tuple[str, str], ...]:
 _DEVICES = ("first", "cpu", "gpu", "npu", *map(str, range(16)))
 
 
-class OrtEp(PassesEntries):
+class OrtEp(_OnHost):
     """`ort-ep:PACKAGE` or `ort-ep:/path/lib.so`: its provider first, the CPU for what it leaves.
 
     The library is loaded where a session is opened, and nowhere else.
@@ -368,7 +376,6 @@ class OrtEp(PassesEntries):
         SESSIONS,
     )
     any_option = True
-    engine = "onnxruntime"
     precisions = ("fp32", "fp16", "int8")
     only_when_named = True
     device_is_package = True
@@ -409,17 +416,6 @@ class OrtEp(PassesEntries):
                 f"write {packages or f'{self.name}:PACKAGE'}, or {self.name}:/path/of/library.so",
             )
         refuse_misnamed(device)
-
-    def load(self) -> None:
-        from runtimes.onnxruntime import session  # noqa: F401 - and onnxruntime
-
-    def _compile(self, request: Request) -> Session:
-        return self._compile_shapes((request,))
-
-    def _compile_shapes(self, requests: Sequence[Request]) -> Session:
-        from runtimes.onnxruntime.opening import open_at_earlier_version
-
-        return open_at_earlier_version(self._open, requests)
 
     def _open(self, requests: Sequence[Request]) -> Session:
         from runtimes.onnxruntime.plugin import chosen, offered
