@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.plain_arrays import NARROW_TYPES
 from exporters.types import (
     TEXT,

@@ -15,7 +15,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from exporters.cache import Store
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.model_names import null_of
 from exporters.onnx_evaluator.evaluator import Evaluator
 from exporters.plain_arrays import has_only_arrays

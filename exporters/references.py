@@ -9,8 +9,7 @@ from typing import Any
 from exporters.agreement import Bound
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import arrays_sha256
 from exporters.inputs import cast_specs
 from exporters.messages import ExportRequest

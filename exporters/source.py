@@ -27,7 +27,7 @@ from exporters.agreement import (
     reconciled,
 )
 from exporters.cache import Store
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from exporters.file_access import arrays_sha256
 from exporters.inputs import Arrays as InputsArrays
 from exporters.inputs import cast_inputs, cast_specs, largest_of, limited_inputs, seeded_inputs

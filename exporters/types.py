@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 
 
 class InvalidValue(ValueError):

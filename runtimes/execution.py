@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 
 Clock = Literal["wall", "device", "simulated", "imported"]
 """`imported` is that of another program, whose figures were read from a file: no session has it."""

@@ -19,7 +19,7 @@ from app.cases.status import TRIED_AGAIN, Status
 from app.cases.telemetry import Interference, Surroundings
 from app.cases.turns import TurnSeat
 from exporters.codec import NON_FINITE
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from exporters.types import Disagreement, ExportedModel, Silence
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings

@@ -15,7 +15,7 @@ from app.cli.output import format_of, output_group
 from app.cli.table import BY_NAME, COMMANDS, Command
 from app.plan.command_line import FlagParser
 from exporters import install_layout
-from exporters.diagnostics.diagnostic import listing
+from exporters.diagnostics import listing
 
 _WIDTH, _HELP_AT = 80, 26
 _SEE = {

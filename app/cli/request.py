@@ -23,7 +23,7 @@ from app.plan.runtime_selection import with_default_runtimes
 from app.plan.settings.table import by_key
 from app.present.console.streams import ResilientStream
 from app.run_folder.manifest import Manifest
-from exporters.diagnostics.diagnostic import listing
+from exporters.diagnostics import listing
 
 if TYPE_CHECKING:
     from app.present.console.answer.outcome import Then

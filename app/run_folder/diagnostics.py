@@ -12,15 +12,15 @@ from typing import Any
 
 from app.cases.column import Row, Value
 from app.formatting.text import one_line
+from exporters import diagnostics as catalogue
 from exporters.codec import CodecError, from_json, to_brief_json
-from exporters.diagnostics import catalogue
-from exporters.diagnostics.catalogue import (
+from exporters.diagnostics import (
+    Diagnostic,
     DiagnosticGroup,
     codes,
     distinct,
     grouped,
 )
-from exporters.diagnostics.diagnostic import Diagnostic
 
 BETWEEN_CODES = ";"
 WARNINGS, CODES, DIAGNOSTICS = "warnings", "warning_codes", "diagnostics"

@@ -23,7 +23,7 @@ from app.cases.jobs import AccuracyResult, ColdStart, Peak, Sensitivity
 from app.cases.round import RoundResult
 from app.run_folder.files import LINE
 from exporters.codec import CodecError, from_json, to_json
-from exporters.diagnostics.diagnostic import Diagnostic, Parameter
+from exporters.diagnostics import Diagnostic, Parameter
 from exporters.types import ExportedModel, Precision
 from runtimes.execution import Clock
 

@@ -25,8 +25,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Operators
 from app.run_folder.run import Run
 from app.run_folder.table import restore_formula, to_csv
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import read_file
 from runtimes.execution import Clock
 

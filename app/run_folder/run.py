@@ -18,7 +18,7 @@ from app.cases.round import MEASURED, RECORD, SETS, RoundResult
 from app.run_folder.journal import Operators, TimeSpent, Writer
 from app.run_folder.manifest import Manifest
 from app.run_folder.statistics_store import StatisticsStore
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from exporters.file_access import read_file
 from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples

@@ -23,8 +23,7 @@ from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import MANIFEST, Manifest, read_manifest
 from app.run_folder.run import Run, records_of
 from exporters.codec import CodecError
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import open_file, read_file
 
 MAXIMUM_NAMED = 20

@@ -49,8 +49,8 @@ from app.run_folder.statistics_store import StatisticsStore
 from app.run_folder.table import read_rounds, to_csv
 from app.run_folder.telemetry import damaged_readings, readings_path
 from app.runs.reader import MAXIMUM_NAMED, drop_damaged_rounds
+from exporters import diagnostics as catalogue
 from exporters.codec import CodecError
-from exporters.diagnostics import catalogue
 from exporters.file_access import open_file, read_file
 
 _RESTORE = f"restore {FOLDER}/ and samples/ from a copy"

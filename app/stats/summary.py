@@ -43,8 +43,7 @@ from app.stats.quantiles import (
 )
 from app.stats.steadiness import Movement, Word, movement, window_medians
 from app.stats.tails import EarlyStopping, early_stopping
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from runtimes.execution import Samples
 
 

@@ -17,7 +17,7 @@ from app.workers.neighbour import WORKING
 from app.workers.round_context import RoundContext
 from exporters import install_layout
 from exporters.codec import from_json, to_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes.errors import RuntimeFault
 
 MINIMUM_AT_WORK = 0.9

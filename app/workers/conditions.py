@@ -25,8 +25,7 @@ from app.machine.placement import (
     usable_cores,
 )
 from app.machine.system import text_of
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from runtimes.errors import Unsupported
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from app.cases.round import Check
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import UNOPTIMISED, ExportedModel, StatePair
 from runtimes.base import Arrays, Lane, Runtime
 from runtimes.execution import Execution, NodePlacement

@@ -35,8 +35,7 @@ from app.workers.round_context import RoundContext, Tell
 from app.workers.simulated_round import simulate_round
 from app.workers.timed_round import time_round
 from exporters.codec import from_json, to_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import GraphlapError, Reference, axes_key, is_of_system, load_reference
 from runtimes.base import Runtime, Session
 from runtimes.cuda import nvtx

@@ -28,7 +28,7 @@ from app.workers.output_check import (
     worst,
 )
 from app.workers.process import peak_rss_mb
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from exporters.types import ExportedModel, Reference
 from runtimes.base import Arrays, Session
 from runtimes.cuda import nvtx

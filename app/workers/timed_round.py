@@ -38,8 +38,7 @@ from app.workers.system_counters import Watch
 from app.workers.timing import CacheEviction, Loop, harness_overhead_ns, loop_of, serving
 from app.workers.turns import TurnRing, measure_in_turns, turn_s
 from exporters.codec import from_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, DeviceEviction, Session

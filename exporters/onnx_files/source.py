@@ -13,8 +13,7 @@ import numpy as np
 from onnx import ModelProto
 
 from exporters.cache import Store
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import file_sha256, user_path
 from exporters.input_sets import DATA_SET, data_beside, read_tensor, why_ambiguous
 from exporters.inputs import in_ranges, paired

@@ -15,8 +15,7 @@ from exporters import user_module
 from exporters.agreement import NO_OUTPUTS, Arrays, Bound, Computed, Node, Outputs
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import user_path
 from exporters.inputs import NO_EXAMPLES, in_ranges, paired
 from exporters.messages import ExportRequest

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import onnx
 from onnx import ModelProto
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.inputs import NO_EXAMPLES, Arrays
 from exporters.onnx_files.graph import graphs_of
 from exporters.source import Point

@@ -14,7 +14,7 @@ from pathlib import Path
 from exporters.agreement import Bound, tolerance_of
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.inputs import (
     cast_specs,
     guesses,

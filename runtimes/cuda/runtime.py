@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes.base import Device, DeviceEviction, DevicePeak, Runtime, Session, Unavailable
 from runtimes.cuda import driver, options
 from runtimes.cuda.options import HOST_MEMORY, SYNC

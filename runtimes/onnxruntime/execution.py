@@ -18,8 +18,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.engine_values import has_narrow, input_values
 from exporters.plain_arrays import values_of
 from runtimes.errors import tells_of_no_memory

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters import install_layout
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import axes_key
 from runtimes.base import Availability, Session, Unavailable
 from runtimes.cuda import runtime

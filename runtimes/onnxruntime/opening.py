@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters import install_layout
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import InvalidValue, Precision
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.cuda.options import built_for

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters import install_layout
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.plain_arrays import has_only_arrays
 from exporters.types import FILE_ENDINGS, ExportedModel, Precision
 from runtimes.base import Availability, Device, Runtime, Session

@@ -12,8 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import Precision, TensorSpec
 from runtimes.base import Availability, Available, Device, Runtime, Session, Unavailable
 from runtimes.errors import NotAvailable, Unsupported

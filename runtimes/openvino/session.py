@@ -12,8 +12,7 @@ from statistics import median
 
 import numpy as np
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import first_line
 from runtimes.base import Session
 from runtimes.errors import (

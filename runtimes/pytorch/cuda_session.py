@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.module_adapter import is_row
 from runtimes.base import Arrays, Session
 from runtimes.calls import Call, Copy

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.module_adapter import is_row, named_outputs
 from exporters.types import first_line
 from runtimes.errors import OutOfMemory, RunFault, RuntimeFault, tells_of_no_memory

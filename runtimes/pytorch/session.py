@@ -19,8 +19,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from exporters import install_layout
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.module_adapter import Call
 from exporters.types import Factory, Precision
 from exporters.user_module import bring, is_brought

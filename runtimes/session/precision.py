@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import Precision
 from runtimes.errors import Unsupported
 from runtimes.execution import NodePlacement

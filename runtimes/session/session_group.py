@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from exporters.diagnostics.catalogue import diagnostic, distinct
+from exporters.diagnostics import diagnostic, distinct
 from exporters.types import ExportedModel
 from runtimes.base import Availability, Checked, Runtime, Session, Unavailable
 from runtimes.errors import NotAvailable, RuntimeFault, Unsupported

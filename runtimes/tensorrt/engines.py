@@ -17,8 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from exporters import install_layout
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import axes_key
 from runtimes.cuda.driver import Gpu
 from runtimes.cuda.options import stated

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from runtimes.execution import NodePlacement, OpTime
 from runtimes.session.precision import (
     INTEGER,

@@ -36,9 +36,8 @@ from app.run_folder.diagnostics import (
 from app.run_folder.folder import RunFolder
 from app.runs.history.run_comparison import compare_runs, side_of
 from app.runs.reader import read_run
-from exporters.diagnostics import catalogue
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Entry
+from exporters import diagnostics as catalogue
+from exporters.diagnostics import Entry, diagnostic
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -18,7 +18,7 @@ from app.run_folder.files import text_digest
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import FOLDER, ModelExported, Writer, journal_text, line_values
 from app.run_folder.manifest import MANIFEST, Manifest
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue
 from tests.app.run_folder.runs import manifest_of

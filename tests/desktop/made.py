@@ -30,7 +30,7 @@ from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.operators import write_operators
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import ExportedModel
 from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
 from tests.app.gui.synthetic import latencies_ns, records, served

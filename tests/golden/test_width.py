@@ -12,7 +12,7 @@ from app.cases.status import Status
 from app.present.console.answer.document import SCREEN_LINES
 from app.present.terminal import width_of_text
 from app.run_folder.folder import RunFolder
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.run_folder.measured import CPU, V80, Speed, make, measure
 from tests.app.run_folder.runs import record
 from tests.golden.folders import NAMES, unpack

@@ -16,7 +16,7 @@ from app.cases.case import Case
 from app.contract.graphs import STEPS, constant, node, streamed, weights
 from app.workers.loop import LaneThreads
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Runtime

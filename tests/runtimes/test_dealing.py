@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.contract.graphs import streamed
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from runtimes import registry
 from runtimes.base import Checked, Runtime, Session
 from runtimes.errors import NotAvailable, RuntimeFault, Unsupported

@@ -19,8 +19,7 @@ from app.machine.placement import as_list
 from app.run_folder.run import Run
 from app.stats.patterns import CAUSES, UNSEEN, outlier_causes
 from app.stats.summary import Summary
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import ExportedModel, axes_key
 from runtimes import registry
 from runtimes.execution import Clock, Samples

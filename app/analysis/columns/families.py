@@ -49,7 +49,7 @@ from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.run import Run
 from app.stats.required_rounds import LOOKED
 from app.stats.summary import Rate, Summary
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

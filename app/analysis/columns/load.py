@@ -19,8 +19,7 @@ from app.stats.open_loop import batches_of
 from app.stats.quantiles import supported_quantile
 from app.stats.steadiness import MINUTE_S, Ends, ends
 from app.stats.summary import Summary
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import axes_key
 from runtimes.execution import Samples
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from app.cases.column import GROUPS, Column
 from app.cases.columns import COLUMNS, MAIN, column, percentile_columns
 from app.cases.status import STATUSES
-from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import diagnostic, tables
+from exporters import diagnostics as rendering
+from exporters.diagnostics import diagnostic, tables
 
 COLUMNS_PAGE = Path(__file__).with_name("COLUMNS.md")
 DIAGNOSTICS_PAGE = Path(__file__).parents[3] / "docs" / "diagnostics.md"

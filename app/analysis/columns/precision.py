@@ -22,8 +22,7 @@ from app.stats.required_rounds import (
 )
 from app.stats.summary import Summary
 from app.stats.verdict import smallest_change_between
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 
 
 def required_columns(summary: Summary) -> Row:

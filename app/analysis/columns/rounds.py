@@ -20,8 +20,7 @@ from app.formatting.text import one_line
 from app.run_folder.files import Finding
 from app.run_folder.journal import FOLDER
 from app.run_folder.run import Run
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import Disagreement
 
 _SEPARATOR = "; "

@@ -45,7 +45,7 @@ from app.run_folder.statistics_store import StatisticsStore, shared
 from app.run_folder.telemetry import device_columns
 from app.stats.levels import turn_medians
 from app.stats.summary import Rate, Summary, summarise
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 
 
 def round_starts_s(rounds: Sequence[RoundResult]) -> tuple[float, ...]:

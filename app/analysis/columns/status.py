@@ -17,8 +17,7 @@ from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of, text,
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
 from app.stats.summary import Summary
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 
 MISSING = "rounds_missing"
 """No fault while a run goes on."""

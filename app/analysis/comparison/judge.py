@@ -30,7 +30,7 @@ from app.stats.verdict import (
     Verdict,
     judge_rounds,
 )
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 
 Unit = Literal["us", "per_s"]
 

@@ -19,9 +19,8 @@ from app.formatting.text import one_line
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.files import Problem
 from app.stats.intervals import MINIMUM_ROUNDS
-from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import codes, diagnostic, grouped
-from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic
+from exporters import diagnostics as rendering
+from exporters.diagnostics import SEVERITIES, Diagnostic, codes, diagnostic, grouped
 
 NOT_VALID = "not valid"
 

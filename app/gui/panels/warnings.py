@@ -27,7 +27,7 @@ from app.formatting.text import counted
 from app.gui.look.controls import lay, named, tool_button
 from app.gui.look.text import PlainLabel, caption
 from app.runs.following.state import RunState
-from exporters.diagnostics.catalogue import tables
+from exporters.diagnostics import tables
 
 CAUSES: dict[str, tuple[str, ...]] = {
     "Damaged files": (),

@@ -27,7 +27,7 @@ from app.present.report.execution_figures import schedule
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.operators import SUM_DIAGNOSTICS
 from app.runs.following.state import CaseDetails
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from runtimes.execution import Clock
 
 MOST_ROWS = 60

@@ -37,7 +37,7 @@ from app.sweep.run import SweepRun
 from app.sweep.work.base import WAITING, Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork
-from exporters.diagnostics import catalogue
+from exporters import diagnostics as catalogue
 
 _Rounds = dict[str, Sequence[float]]
 """By the set or the pass the medians of a case's turns; of a round that was alone its own."""

@@ -23,7 +23,7 @@ from app.run_folder.run import Run
 from app.stats.intervals import CLOSE_CONTENDED_S, MINIMUM_ROUNDS
 from app.stats.required_rounds import MAXIMUM_ROUNDS, NARROW
 from app.stats.verdict import STATES_DIFFER
-from exporters.diagnostics.catalogue import DiagnosticGroup
+from exporters.diagnostics import DiagnosticGroup
 
 _HUGE = 1.0
 """A change beyond this is told as such: nobody plans for more exactly."""

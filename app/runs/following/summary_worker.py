@@ -20,7 +20,7 @@ from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.run import Run
 from app.runs.reader import JournalReader, drop_damaged_rounds
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 
 
 def main() -> int:

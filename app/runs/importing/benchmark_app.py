@@ -12,8 +12,7 @@ from typing import Any
 
 from app.cases.units import name_of
 from app.runs.importing.foreign_file import Content, Damaged, ForeignCase, NoTimings, parse_number
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 
 _PARTS = {
     "Command line parameters": "cmd_options",

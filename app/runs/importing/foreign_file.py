@@ -17,7 +17,7 @@ import numpy as np
 
 from app.cases.errors import ResultsError
 from app.run_folder.manifest import MANIFEST
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from exporters.file_access import read_file
 
 _MAXIMUM = 1e18

@@ -15,7 +15,7 @@ from app.runs.importing.foreign_file import (
     duration,
     objects,
 )
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 
 _MAXIMUM_LOOPS = 2**31
 

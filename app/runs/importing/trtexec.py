@@ -18,7 +18,7 @@ from app.runs.importing.foreign_file import (
     objects,
     parse_number,
 )
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 
 _PERCENTILES = (90, 95, 99)
 """What trtexec prints unless `--percentile` says otherwise."""

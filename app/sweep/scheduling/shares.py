@@ -43,8 +43,7 @@ from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.work.base import Work
 from app.sweep.work.round import SettledRound
 from app.sweep.work.share import BUNDLE, EARLIER, Bundle, HostNews, ShareWork, packed
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.model_names import is_factory_file, is_hugging_face, original_of
 from runtimes.registry import parse_spec
 

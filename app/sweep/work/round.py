@@ -39,7 +39,7 @@ from app.sweep.work.base import EXCLUSIVE_CPU, Needs, News, SettledWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from exporters.codec import from_json, to_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import ExportedModel
 from runtimes.options import all_options
 from runtimes.registry import parse_spec

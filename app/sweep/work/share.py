@@ -49,9 +49,9 @@ from app.sweep.remote.host import Host
 from app.sweep.remote.link import HostError, Link, data_of
 from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
+from exporters import diagnostics as catalogue
 from exporters.codec import from_json, to_json
-from exporters.diagnostics import catalogue
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from exporters.file_access import file_sha256, private_folder, read_file
 from exporters.install_layout import belong_to_parent
 from exporters.messages import ExportReply

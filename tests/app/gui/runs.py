@@ -22,7 +22,7 @@ from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.manifest import new_manifest
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics import Diagnostic
 from tests.exporters.support import model_of
 
 

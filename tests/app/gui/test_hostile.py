@@ -15,7 +15,7 @@ from app.cases.case import Case
 from app.gui.look.text import write_csv
 from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.gui.windows import open_run, wait_for_summaries
 from tests.app.hostile import OF_FILES, formulas, steering
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record

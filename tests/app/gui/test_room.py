@@ -31,7 +31,7 @@ from app.cases.case import Case
 from app.gui.look.preferences import Preferences
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.gui.runs import measured_run
 from tests.app.gui.windows import open_run
 

@@ -18,8 +18,8 @@ from app.gui.plots.compare import HistoryView
 from app.gui.plots.style import legend_text
 from app.gui.start import StartPage, running_sweeps
 from app.gui.window import MainWindow
-from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import diagnostic
+from exporters import diagnostics as rendering
+from exporters.diagnostics import diagnostic
 from tests.app.gui.plots.views import figures_of
 from tests.app.gui.runs import measured_run, new_run
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries

@@ -12,7 +12,7 @@ from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of
 from app.run_folder.folder import RunFolder, write_inputs
 from app.run_folder.live_status import Live, LiveFile, run_headline
 from app.run_folder.run import Run
-from exporters.diagnostics.catalogue import action, diagnostic
+from exporters.diagnostics import action, diagnostic
 from exporters.types import Reference, save_reference
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of
 

@@ -26,7 +26,7 @@ from app.run_folder.journal import (
     line_values,
 )
 from app.run_folder.ledger import Ledger
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.run_folder.runs import manifest_of
 from tests.app.sweep.sweeps import exported_add
 

@@ -25,7 +25,7 @@ from app.run_folder.operators import (
     write_operators,
 )
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes.execution import Clock
 from tests.app.gui.runs import new_run
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record

@@ -19,7 +19,7 @@ from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
 from app.run_folder.table import read_rows, write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.cli.headless.batch import FAKE
 from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.resealed import reseal_journal, reseal_manifest

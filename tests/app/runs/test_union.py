@@ -29,7 +29,7 @@ from app.run_folder.run import Run
 from app.run_folder.telemetry import readings_path
 from app.runs.reader import read_run
 from app.runs.union import read_runs
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import GraphlapError
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, manifest_of, record

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.summary import Summary, summarise
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from runtimes.execution import Samples
 
 

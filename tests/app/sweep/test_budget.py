@@ -24,7 +24,7 @@ from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_budget
 from app.sweep.scheduling.round_budget import Budget, PreciseRounds
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from tests.app.cli.headless.batch import rows
 from tests.app.run_folder.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, Clock, write_add_graph

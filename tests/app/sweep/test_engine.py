@@ -27,7 +27,7 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import (

@@ -14,7 +14,7 @@ from app.run_folder.diagnostics import diagnostics_of
 from app.runs.reader import read_run
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from tests.app.cli.headless.faulty_runs import SLOW_US, plan_of
 from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph

@@ -42,7 +42,7 @@ from app.sweep.run_creation import create_run
 from app.sweep.scheduling.shares import Cluster
 from app.sweep.work.round import SettledRound
 from app.sweep.work.share import ShareWork, folder_name
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from tests.app.cli.headless.batch import SLEEPING
 from tests.app.sweep.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph

@@ -16,7 +16,7 @@ from app.workers import simulated_round
 from app.workers.lanes import counted_records
 from app.workers.multistream import AllAtOnce, Queries, share
 from exporters import install_layout
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.types import ExportedModel
 from runtimes import calls as timed
 from runtimes.base import Lane, Runtime, Session

@@ -22,7 +22,7 @@ from app.workers.colocation import Neighbour, colocated_load, work_in_window
 from app.workers.measure import measure_round
 from app.workers.round_context import RoundContext
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import ExportedModel, Reference, load_reference, save_reference
 from runtimes.errors import RuntimeFault
 from runtimes.options import Settings

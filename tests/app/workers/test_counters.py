@@ -29,7 +29,7 @@ from app.workers.system_counters import (
     thermometer,
     ticks_per_s,
 )
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of
 from tests.app.workers.conftest import Measure
 

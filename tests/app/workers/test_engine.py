@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from app.cases.process_settings import ProcessSettings
 from app.machine.placement import highest_realtime, nodes_of, usable_cores
 from app.workers.execution_facts import distributions_of, engine_facts
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from exporters.types import PACKAGED, ExportedModel, Reference, axes_key, save_reference
 from runtimes.registry import load
 from tests.app.machine.unprivileged import give_up, needs_realtime

@@ -14,7 +14,7 @@ from app.machine.placement import usable_cores
 from app.stats.summary import runs_per_s
 from app.workers.lanes import SeveralLanes, counted_records, merge_lane_records
 from app.workers.turns import discount_lead, turn_s
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from runtimes.base import Arrays, Lane
 from runtimes.execution import Samples
 from tests.app.workers.conftest import Measure

@@ -10,7 +10,7 @@ import pytest
 
 from app.cases.process_settings import ProcessSettings
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from exporters.types import UNOPTIMISED, ExportedModel, Reference, load_reference, save_reference
 from runtimes import registry
 from tests.app.workers.conftest import SHORT, Measure

@@ -15,7 +15,7 @@ from app.workers.execution_facts import state_diagnostics
 from app.workers.loop import WAIT, Block
 from app.workers.timing import CHUNK_BYTES, CacheEviction, timing
 from exporters import install_layout
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, axes_key, save_reference
 from runtimes import calls as timed
 from runtimes.base import Lane

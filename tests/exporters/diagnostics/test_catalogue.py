@@ -9,20 +9,20 @@ from string import Formatter
 
 import pytest
 
+from exporters import diagnostics as catalogue
+from exporters import diagnostics as rendering
 from exporters.codec import from_json, to_json
-from exporters.diagnostics import catalogue
-from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import codes, diagnostic, entries, grouped
-from exporters.diagnostics.diagnostic import (
-    MESSAGE,
-    MICROSECONDS,
-    QUOTED,
+from exporters.diagnostics import (
     SEVERITIES,
-    SHARE,
+    UNITS,
     Choice,
     Count,
     Diagnostic,
     Entry,
+    codes,
+    diagnostic,
+    entries,
+    grouped,
 )
 
 
@@ -93,7 +93,7 @@ def test_only_declared_parameters_hold_text() -> None:
         (code, name)
         for code, entry in entries().items()
         for name, unit in entry.units.items()
-        if unit is MESSAGE
+        if unit is UNITS["message"]
     }
     assert texts == QUOTATIONS.keys() | SENTENCES
 
@@ -123,9 +123,9 @@ def _own_entry(monkeypatch: pytest.MonkeyPatch) -> None:
         action="Look at {nodes}.",
         parameters={
             "rounds": (Count("round"), 1),
-            "p50_us": (MICROSECONDS, 2.0),
-            "share": (SHARE, 0.5),
-            "nodes": (QUOTED, "n"),
+            "p50_us": (UNITS["microseconds"], 2.0),
+            "share": (UNITS["share"], 0.5),
+            "nodes": (UNITS["quoted"], "n"),
             "how": (Choice({"up": "rose", "down": "fell"}), "up"),
         },
     )

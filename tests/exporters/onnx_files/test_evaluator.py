@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from app.workers.output_check import check_outputs
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.messages import ExportRequest
 from exporters.types import (
     UNOPTIMISED,

@@ -11,7 +11,7 @@ import pytest
 from onnx import helper, numpy_helper, parser
 
 from exporters.agreement import Bound, difference
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.messages import ExportRequest
 from exporters.onnx_files.model_io import inspect
 from exporters.plain_arrays import NARROW_TYPES, arrays_of, values_of

@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from exporters import steps as versions
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.inputs import seeded_inputs
 from exporters.messages import ExportReply, ExportRequest
 from exporters.models.catalogue import find, names

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from exporters.messages import ExportRequest
 from exporters.pytorch.to_onnx import WAYS, Way, nearest, told
 from exporters.types import ExportedModel, ExportError, axes_key, load_reference

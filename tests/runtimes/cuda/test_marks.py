@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.workers.timed_round import device_facts
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from runtimes.calls import Call
 from runtimes.cuda import driver as cuda_driver
 from runtimes.cuda import nvtx, runtime

@@ -14,7 +14,7 @@ from app.contract.graphs import CHANNELS, STEPS, constant, node, streamed
 from app.workers.loop import WAIT, Block
 from app.workers.timing import loop_of, timing
 from exporters import install_layout
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.types import ExportedModel
 from runtimes.base import Session
 from runtimes.errors import NotAvailable, RuntimeFault

@@ -15,7 +15,7 @@ import pytest
 
 from app.contract.graphs import constant, node, weights
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, TensorSpec
 from runtimes import calls as timed
 from runtimes.base import Session

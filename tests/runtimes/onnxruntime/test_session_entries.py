@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.contract.graphs import constant, node, weights
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.types import Precision, Reference, TensorSpec
 from runtimes import calls as timed
 from runtimes import registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import ExportedModel
 from runtimes.base import Session
 from runtimes.errors import NotAvailable, Unsupported

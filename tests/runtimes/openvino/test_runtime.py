@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from app.contract.graphs import constant, node
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
 from runtimes.errors import CompileFault, RuntimeFault, Unsupported

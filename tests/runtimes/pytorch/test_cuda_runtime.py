@@ -21,7 +21,7 @@ from app.workers.loop import Block
 from app.workers.timing import loop_of
 from exporters import install_layout
 from exporters.agreement import TOLERANCE
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes import calls as timed
 from runtimes.base import Available, Unavailable

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, Precision, Reference, load_reference
 from exporters.worker import export

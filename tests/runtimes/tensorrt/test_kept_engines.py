@@ -12,7 +12,7 @@ import pytest
 from app.contract.graphs import node
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel
 from runtimes import registry

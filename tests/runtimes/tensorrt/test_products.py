@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes.cuda.options import stated
 from runtimes.execution import OpTime
 from runtimes.session.precision import refuse_wider

@@ -19,7 +19,7 @@ import pytest
 from app.contract.graphs import CHANNELS, STEPS, streamed
 from app.workers.timing import loop_of
 from exporters import install_layout
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes import calls as timed
 from runtimes.calls import TimedCalls
 from runtimes.cuda.driver import CudaError

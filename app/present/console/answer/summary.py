@@ -36,7 +36,7 @@ from app.run_folder.folder import is_being_written
 from app.run_folder.manifest import environments
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS
-from exporters.diagnostics import catalogue
+from exporters import diagnostics as catalogue
 from exporters.model_names import is_null
 from exporters.types import ExportedModel
 

@@ -22,7 +22,7 @@ from app.run_folder.journal import ModelExported
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import Disagreement, ExportedModel
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 

@@ -23,7 +23,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.runs.reader import read_run
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from tests.app.analysis.columns.filled import FIRST, MODEL, cases_asked_for, fill_asked_for
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 

@@ -19,7 +19,7 @@ from app.cases.telemetry import Disturbance, GpuState, Interference, Surrounding
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.diagnostics import codes, diagnostic
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")

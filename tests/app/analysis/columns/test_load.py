@@ -19,7 +19,7 @@ from app.runs.exporting.tables import export_parquet
 from app.runs.following.samples import SampleTail
 from app.runs.reader import read_run
 from app.stats.quantiles import Histogram
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of
 
 CASE = Case("add.onnx", "fake", scenario=Scenario.parse("rate:1000/s"))

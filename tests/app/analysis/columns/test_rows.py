@@ -27,7 +27,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows, to_csv
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import filled_csv
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 

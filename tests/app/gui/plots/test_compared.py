@@ -24,7 +24,7 @@ from app.gui.plots.ranking import RankingView
 from app.gui.plots.summary import CardLayer, SummaryView
 from app.run_folder.diagnostics import diagnostic_columns
 from app.runs.following.state import CaseDetails
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes.execution import Clock
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.gui.plots.views import figures_of, finished, on_screen, side

@@ -26,9 +26,8 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.table import read_rows
-from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
+from exporters import diagnostics as rendering
+from exporters.diagnostics import Diagnostic, diagnostic
 from runtimes.execution import Clock
 from tests.app.analysis.columns.filled import NEVER_FILLED, filled_csv
 from tests.app.gui.synthetic import failed, series

@@ -27,8 +27,8 @@ from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.intervals import CLOSE_CONTENDED_S
 from app.stats.required_rounds import MAXIMUM_ROUNDS
-from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import diagnostic
+from exporters import diagnostics as rendering
+from exporters.diagnostics import diagnostic
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 MLP = Case("mlp", "fake", axes={"batch": 4})

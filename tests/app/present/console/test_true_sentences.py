@@ -23,7 +23,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.run_folder.measured import CHECK, CPU, V80, Speed, make, manifest, measure
 from tests.app.run_folder.runs import record

@@ -23,7 +23,7 @@ from app.runs.following.samples import SampleTail
 from app.runs.following.state import RunState
 from app.runs.reader import read_run
 from app.stats.quantiles import Histogram, order_statistic
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from tests.app.gui.runs import new_run, record_round, records, sample_path
 
 CASES = (Case("cnn_tiny", "ort-cpu", axes={"batch": 1}), Case("cnn_tiny", "fake"))

@@ -20,7 +20,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import codes
+from exporters.diagnostics import codes
 from tests.app.run_folder.runs import CASE, manifest_of, record
 from tests.app.runs.importing.foreign import NEWER, OLDER, trtexec_times
 

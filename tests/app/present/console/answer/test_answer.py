@@ -43,7 +43,7 @@ from app.present.document import Command, Table, text_of
 from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics import diagnostic
 from tests.app.run_folder.measured import CHECK
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
