@@ -26,8 +26,8 @@ from exporters.inputs import seeded_inputs
 from exporters.messages import ExportReply, ExportRequest
 from exporters.models.catalogue import find, names
 from exporters.pytorch import source
-from exporters.pytorch.counts import table
 from exporters.pytorch.module import ModuleEvaluator, load_weights, save_weights
+from exporters.pytorch.table import table
 from exporters.pytorch.to_onnx import output_shapes, to_onnx
 from exporters.steps import Done, done
 from exporters.types import (
@@ -318,7 +318,7 @@ COMMITTED = files("assets").joinpath("catalogue.csv").read_text("utf-8")
 
 @pytest.mark.rare
 def test_the_table_is_what_the_definitions_give_now() -> None:
-    """If this fails, `python -m exporters.pytorch.counts` and commit what it writes."""
+    """If this fails, `python -m exporters.pytorch.table` and commit what it writes."""
     assert table() == COMMITTED
 
 
