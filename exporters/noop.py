@@ -13,14 +13,13 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from exporters.cache import Store
+from exporters.cache import Done, Store, done
 from exporters.codec import to_json
 from exporters.diagnostics import diagnostic
 from exporters.model_names import null_of
 from exporters.onnx_evaluator.evaluator import Evaluator
 from exporters.plain_arrays import has_only_arrays
 from exporters.source import Point
-from exporters.steps import Done, done
 from exporters.types import (
     Dimension,
     ExportedModel,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exporters.agreement import Bound
-from exporters.cache import Store
+from exporters.cache import Done, Store, done
 from exporters.codec import from_json, to_json
 from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import arrays_sha256
@@ -26,7 +26,6 @@ from exporters.source import (
     computed_point,
     write_reference,
 )
-from exporters.steps import Done, done
 from exporters.types import (
     PACKAGED,
     Dimension,

@@ -26,12 +26,11 @@ from exporters.agreement import (
     difference,
     reconciled,
 )
-from exporters.cache import Store
+from exporters.cache import Store, done
 from exporters.diagnostics import Diagnostic
 from exporters.file_access import arrays_sha256
 from exporters.inputs import Arrays as InputsArrays
 from exporters.inputs import cast_inputs, cast_specs, largest_of, limited_inputs, seeded_inputs
-from exporters.steps import done
 from exporters.types import (
     PACKAGED,
     Dimension,

@@ -23,8 +23,16 @@ from exporters.types import ONNX_ENDING, TEXT, ExportedModel, Precision
 from runtimes.calls import Call, Copy
 from runtimes.errors import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
-from runtimes.options import SESSIONS, Option, Request, Settings, checked_options, input_shapes
-from runtimes.snippets import Usage, Used
+from runtimes.options import (
+    SESSIONS,
+    Option,
+    Request,
+    Settings,
+    Usage,
+    Used,
+    checked_options,
+    input_shapes,
+)
 
 Arrays = Mapping[str, np.ndarray]
 

@@ -50,19 +50,12 @@ class Unusable(Runtime):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why what a package offers is no runtime of ours, and what would change it."""
-
-    cause: str
-    remedy: str
-
-
-@dataclass(frozen=True, slots=True)
 class Offered:
-    """What the installed packages offer, by the names of the runtimes."""
+    """What the installed packages offer, by the names of the runtimes; `refused` says of what is
+    no runtime of ours why not."""
 
     runtimes: Mapping[str, Packaged]
-    refused: Mapping[str, Refusal]
+    refused: Mapping[str, Unavailable]
 
 
 def read(builtin_names: Collection[str], path: Sequence[str] | None = None) -> Offered:
@@ -72,14 +65,14 @@ def read(builtin_names: Collection[str], path: Sequence[str] | None = None) -> O
     refused.
     """
     runtimes: dict[str, Packaged] = {}
-    refusals: dict[str, Refusal] = {}
+    refusals: dict[str, Unavailable] = {}
     for distribution in _with_our_group(sys.path if path is None else path):
         try:
             points = _points(distribution)
         except Exception as error:  # whatever a damaged file of theirs leads to
             place = str(distribution.locate_file(""))
             cause = f"a package in {place} has entry points that can't be read ({named(error)})"
-            refusals[place] = Refusal(cause, "install it again")
+            refusals[place] = Unavailable(cause, "install it again")
             continue
         for package in points:
             refusal = _refusal(package, builtin_names, runtimes.get(package.point.name))
@@ -121,18 +114,18 @@ def _points(distribution: Distribution) -> list[Packaged]:
 
 def _refusal(
     package: Packaged, builtin_names: Collection[str], other: Packaged | None
-) -> Refusal | None:
+) -> Unavailable | None:
     offers = f"offers a runtime called {package.point.name!r}"
     if package.point.name in builtin_names:
         cause = f"{package} {offers}, which is one of Graphlap's own"
-        return Refusal(cause, "its entry point needs another name")
+        return Unavailable(cause, "its entry point needs another name")
     if not _NAME.fullmatch(package.point.name):
         cause = f"{package} {offers}, which no plan can name"
-        return Refusal(cause, "its entry point needs a name of small letters, digits, - and _")
+        return Unavailable(cause, "its entry point needs a name of small letters, digits, - and _")
     # Of a package that lies in two folders the first counts, as in an import.
     if other is not None and other.package != package.package:
         cause = f"{package} {offers}, and so does {other}"
-        return Refusal(cause, f"uninstall one of them, as in pip uninstall {package.package}")
+        return Unavailable(cause, f"uninstall one of them, as in pip uninstall {package.package}")
     return None
 
 

@@ -13,11 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from exporters import install_layout
-from runtimes.base import Runtime
+from runtimes.base import Runtime, Unavailable
 from runtimes.errors import NotAvailable
 
 if TYPE_CHECKING:
-    from runtimes.packaged import Offered, Refusal
+    from runtimes.packaged import Offered
 
 
 RUNTIMES: dict[str, str] = {
@@ -62,7 +62,7 @@ def names() -> tuple[str, ...]:
     return (*RUNTIMES, *_offered().runtimes)
 
 
-def refused() -> Mapping[str, Refusal]:
+def refused() -> Mapping[str, Unavailable]:
     """What other packages offer and can't be taken, by the name that they give it."""
     return _offered().refused
 

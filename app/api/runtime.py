@@ -48,9 +48,8 @@ from runtimes.execution import (
     Scheduled,
     Spans,
 )
-from runtimes.options import SESSIONS, Option, OptionValue, Request, Settings
+from runtimes.options import SESSIONS, Option, OptionValue, Request, Settings, Usage, Used
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
-from runtimes.snippets import Usage, Used
 
 __all__ = [
     "SESSIONS",

@@ -26,8 +26,8 @@ from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, default_of
 from exporters import install_layout
 from exporters.model_names import is_null, original_of
 from exporters.types import GraphlapError
+from runtimes.options import quoted
 from runtimes.registry import parse_spec
-from runtimes.snippets import quoted
 
 _QUOTE = "'"
 

@@ -306,7 +306,7 @@ def _check_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> No
 def _unknown_runtime(name: str) -> PlanError:
     refusal = registry.refused().get(name)
     if refusal is not None:
-        return PlanError(refusal.cause, refusal.remedy)
+        return PlanError(refusal.reason, refusal.remedy)
     return PlanError(f"there is no runtime called {name!r}", suggestion(name, registry.names()))
 
 

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from exporters.cache import Store, default_root
+from exporters.cache import Store, default_root, done
 from exporters.models.digits import CLASSES, IMAGE_SIZE, training_set
 from exporters.models.networks import Mlp
-from exporters.steps import done
 from exporters.types import Made
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto
 
-from exporters.cache import Store
+from exporters.cache import Store, done
 from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import file_sha256, user_path
 from exporters.input_sets import DATA_SET, data_beside, read_tensor, why_ambiguous
@@ -34,7 +34,6 @@ from exporters.onnx_files.model_io import (
 )
 from exporters.onnx_files.sizes import sums
 from exporters.source import Graph, Packaged, Point, Subject
-from exporters.steps import done
 from exporters.types import (
     ONNX_ENDING,
     ExportError,

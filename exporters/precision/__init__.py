@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporters.cache import Store
+from exporters.cache import Store, done
 from exporters.codec import from_json
 from exporters.file_access import file_sha256
 from exporters.precision.fp8 import to_fp8
 from exporters.precision.graphs import MODEL, Conversion
 from exporters.precision.half_precision import to_bf16, to_fp16
 from exporters.precision.int8 import to_int8
-from exporters.steps import done
 from exporters.types import Made, Precision
 from exporters.user_arrays import Calibration
 

@@ -4,7 +4,6 @@ as the bytes of a file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args
@@ -17,7 +16,7 @@ from exporters.module_adapter import is_row, named_outputs
 from exporters.pytorch.graph import MODEL, exported
 from exporters.pytorch.module import ModuleEvaluator
 from exporters.pytorch.to_onnx import Exporter
-from exporters.types import Definition, Dimension, ExportError, Factory, TensorSpec
+from exporters.types import Definition, ExportError, Factory, TensorSpec
 from exporters.user_module import BATCH, Brought, brought_of
 
 if TYPE_CHECKING:
@@ -74,7 +73,12 @@ def definition_of(
         factory=Factory(target, {}, seed),
         inputs=inputs,
         outputs=tuple(outputs),
-        axes=_axes(inputs, [tuple(example.shape) for example in call.examples]),
+        axes={
+            axis: 1 if axis == BATCH else size
+            for spec, example in zip(inputs, call.examples, strict=True)
+            for axis, size in zip(spec.shape, example.shape, strict=True)
+            if isinstance(axis, str)
+        },
     )
     return definition, call.is_flat and is_row(result)
 
@@ -105,19 +109,6 @@ def _refuse_no_array(label: str, tensor: Tensor) -> None:
 
 def _only_a_shape(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" and (not array.any() or not np.isfinite(array).all())
-
-
-def _axes(inputs: tuple[TensorSpec, ...], sizes: Any) -> Mapping[str, int]:
-    axes: dict[str, int] = {}
-    for spec, actual in zip(inputs, sizes, strict=True):
-        for dimension, size in zip(spec.shape, actual, strict=True):
-            _set(axes, dimension, size)
-    return axes
-
-
-def _set(axes: dict[str, int], dimension: Dimension, size: int) -> None:
-    if isinstance(dimension, str):
-        axes[dimension] = 1 if dimension == BATCH else size
 
 
 def onnx_bytes(factory_result: tuple[Any, ...], title: str) -> bytes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -119,14 +118,6 @@ def _fault(kind: str, names: Iterable[str]) -> list[str]:
     return [f"{kind} {', '.join(name_list[:_SHOWN_NAMES])}{more}"]
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A module's outputs by name, and the reference that they are."""
-
-    outputs: Mapping[str, np.ndarray]
-    by: str
-
-
 class ModuleEvaluator:
     """The module of a definition with its own or the user's weights, run by torch itself.
 
@@ -169,11 +160,13 @@ class ModuleEvaluator:
         """Definitions of the catalogue are; a user's module may draw what it likes."""
         return self._user_model is None
 
-    def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
-        """The outputs, computed by torch."""
+    def expected(
+        self, inputs: Mapping[str, np.ndarray], point: Point
+    ) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """The outputs, computed by torch, by the name of the reference that they are."""
         if self._definition.in_fp64:
-            return Expected(self._in_fp64(inputs), f"{self.name} in fp64")
-        return Expected(self.outputs(inputs, point), self.name)
+            return {f"{self.name} in fp64": self._in_fp64(inputs)}
+        return {self.name: self.outputs(inputs, point)}
 
     def _in_fp64(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The same by a copy of the module in double precision, rounded to the outputs' types."""

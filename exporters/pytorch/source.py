@@ -13,7 +13,7 @@ import numpy as np
 
 from exporters import user_module
 from exporters.agreement import NO_OUTPUTS, Arrays, Bound, Computed, Node, Outputs
-from exporters.cache import Store
+from exporters.cache import Store, done
 from exporters.codec import from_json, to_json
 from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.file_access import user_path
@@ -27,7 +27,6 @@ from exporters.pytorch.graph import MODEL, WEIGHTS, GraphFacts, exported
 from exporters.pytorch.module import ModuleEvaluator
 from exporters.pytorch.to_onnx import WAYS, Way, at_point, nearest, told
 from exporters.source import Graph, Packaged, Point, Subject
-from exporters.steps import done
 from exporters.types import Definition, ExportError, Factory, Leeway
 from exporters.user_arrays import digest_of
 from exporters.user_module import bring
@@ -62,9 +61,7 @@ class ModuleReferences:
     ) -> Computed:
         """The outputs of each; ExportError if the module raises."""
         expected = self._module.expected(inputs, point)
-        return self._graph.computed(
-            inputs, point, bound, {**known_outputs, expected.by: expected.outputs}
-        )
+        return self._graph.computed(inputs, point, bound, {**known_outputs, **expected})
 
     def leeway(self, inputs: Arrays, others: Arrays | None) -> Leeway:
         """Of the graph."""

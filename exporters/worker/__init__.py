@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exporters.agreement import Bound, tolerance_of
-from exporters.cache import Store, default_limit_bytes, default_root
+from exporters.cache import Store, default_limit_bytes, default_root, done
 from exporters.codec import from_json
 from exporters.diagnostics import diagnostic
 from exporters.inputs import (
@@ -28,7 +28,6 @@ from exporters.onnx_files.counts import Arithmetic, told
 from exporters.precision import Converted, converted
 from exporters.references import References, references_of
 from exporters.source import Graph, Point, Source, Subject, full_points, rotation_of
-from exporters.steps import done
 from exporters.types import (
     FILE_ENDINGS,
     ExportedModel,

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import blake2b
 from itertools import cycle
 from typing import ClassVar, NoReturn
@@ -227,67 +228,45 @@ class FakeSession(Session):
 
 MOST_US = 1e9
 """Beyond a quarter of an hour no round would see a run end."""
+_amount = partial(Option, minimum=0)
+_untuned = partial(Option, tuned=False)
 OPTIONS = (
-    Option("latency_us", 100.0, "the typical time of a run", minimum=0),
-    Option("per_input_us", 0.0, "how much longer a run takes for each input of it", minimum=0),
-    Option(
+    _amount("latency_us", 100.0, "the typical time of a run"),
+    _amount("per_input_us", 0.0, "how much longer a run takes for each input of it"),
+    _untuned(
         "distribution",
         "constant",
         "how runs differ: not at all, normally, a fifth of them in a second mode, or exponentially",
         ("constant", "normal", "bimodal", "exponential"),
-        tuned=False,
     ),
-    Option(
-        "spread_us",
-        10.0,
-        "the standard deviation, or how much later the second mode is",
-        minimum=0,
-        tuned=False,
+    _untuned(
+        "spread_us", 10.0, "the standard deviation, or how much later the second mode is", minimum=0
     ),
-    Option("slowing", 0.0, "by what share of its time a run grows each second", minimum=0),
-    Option(
+    _amount("slowing", 0.0, "by what share of its time a run grows each second"),
+    _amount(
         "after_pause_us",
         0.0,
         "how much longer a run takes that begins over 5 ms after the last one ended",
-        minimum=0,
     ),
-    Option("stall_us", 0.0, "how much longer a run takes that stalls", minimum=0),
-    Option(
-        "stall_every",
-        0,
-        "of how many runs the last one stalls, again and again; 0 is never",
-        minimum=0,
-    ),
-    Option(
+    _amount("stall_us", 0.0, "how much longer a run takes that stalls"),
+    _amount("stall_every", 0, "of how many runs the last one stalls, again and again; 0 is never"),
+    _untuned(
         "disturbed",
         1.0,
         "how many times as long a run takes while the machine is disturbed",
         minimum=1,
-        tuned=False,
     ),
-    Option(
+    _untuned(
         "spell_ms",
         0.0,
         "how long the machine stays disturbed or undisturbed before that is drawn anew; 0 is "
         "undisturbed throughout",
         minimum=0,
-        tuned=False,
     ),
-    Option(
-        "spells",
-        "shared",
-        "whether all processes meet the same spells",
-        ("shared", "own"),
-        tuned=False,
-    ),
-    Option(
-        "queue",
-        False,
-        "runs can be queued, as on a GPU, and take their time one by one",
-        tuned=False,
-    ),
-    Option("wait", "spin", "how a run passes its time", ("spin", "sleep"), tuned=False),
-    Option(
+    _untuned("spells", "shared", "whether all processes meet the same spells", ("shared", "own")),
+    _untuned("queue", False, "runs can be queued, as on a GPU, and take their time one by one"),
+    _untuned("wait", "spin", "how a run passes its time", ("spin", "sleep")),
+    _untuned(
         "fail",
         "none",
         "what goes wrong: before a session, in compiling, in a run, or when it is closed; noise is "
@@ -297,17 +276,15 @@ OPTIONS = (
             *("crash", "abort", "exit", "hang", "noise", "compile_crash", "compile_hang"),
             "close_crash",
         ),
-        tuned=False,
     ),
-    Option("fail_after", 0, "how many runs succeed before the one that fails", minimum=0),
-    Option(
+    _amount("fail_after", 0, "how many runs succeed before the one that fails"),
+    _untuned(
         "fail_session",
         -1,
         "which of several sessions fails, counted from 0; -1 is all of them",
         minimum=-1,
-        tuned=False,
     ),
-    Option("seed", 0, "draws the latencies", minimum=0),
+    _amount("seed", 0, "draws the latencies"),
     SESSIONS,
 )
 

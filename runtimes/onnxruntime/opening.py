@@ -25,9 +25,8 @@ from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.cuda.options import built_for
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.onnxruntime.errors import LaterIrVersion
-from runtimes.options import SESSIONS, Option, OptionValue, Request
+from runtimes.options import SESSIONS, Option, OptionValue, Request, Usage, Used, triton_config
 from runtimes.session.precision import saturates_int8
-from runtimes.snippets import Usage, Used, triton_config
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -36,10 +36,9 @@ from runtimes.onnxruntime.opening import (
     usage,
 )
 from runtimes.onnxruntime.plugin import installed, plugin, refuse_misnamed
-from runtimes.options import SESSIONS, Option, Request
+from runtimes.options import SESSIONS, Option, Request, Usage, Used
 from runtimes.session.host import CALL, takes_c
 from runtimes.session.precision import INTEGER, UNKNOWN, cpu_name, saturates_int8
-from runtimes.snippets import Usage, Used
 
 if TYPE_CHECKING:
     import onnxruntime

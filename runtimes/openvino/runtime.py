@@ -17,10 +17,9 @@ from exporters.types import Precision, TensorSpec
 from runtimes.base import Availability, Available, Device, Runtime, Session, Unavailable
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.execution import Execution, NodePlacement
-from runtimes.options import SESSIONS, Option, OptionValue, Request
+from runtimes.options import SESSIONS, Option, OptionValue, Request, Usage, Used, triton_config
 from runtimes.session.host import CALL
 from runtimes.session.precision import INTEGER, UNKNOWN, is_matrix_op, of_graph
-from runtimes.snippets import Usage, Used, triton_config
 
 if TYPE_CHECKING:
     from runtimes.openvino.library import Kernel, Library

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporters import cache as steps
 from exporters import precision as convert
-from exporters import references, steps
+from exporters import references
+from exporters.cache import done, sources
 from exporters.messages import ExportRequest
 from exporters.models.digits_training import trained
 from exporters.onnx_files import source as files_source
@@ -28,7 +30,6 @@ from exporters.pytorch import source as pyt_source
 from exporters.pytorch.graph import exported
 from exporters.pytorch.module import ModuleEvaluator
 from exporters.source import write_reference
-from exporters.steps import done, sources
 from exporters.types import PRECISIONS, Made
 from exporters.worker import export
 

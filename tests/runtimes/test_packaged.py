@@ -75,9 +75,9 @@ def test_names_that_can_not_be_given_away_are_refused_with_a_remedy(tmp_path: Pa
     catalogue = read(RUNTIMES, [str(folder)])
     assert list(catalogue.runtimes) == ["good"]
     assert catalogue.refused.keys() == {"ort-cpu", "My.Engine", "twice"}
-    assert "one 1.0 offers" in catalogue.refused["ort-cpu"].cause
-    assert "Graphlap's own" in catalogue.refused["ort-cpu"].cause
-    assert {"one", "other"} <= set(catalogue.refused["twice"].cause.split())
+    assert "one 1.0 offers" in catalogue.refused["ort-cpu"].reason
+    assert "Graphlap's own" in catalogue.refused["ort-cpu"].reason
+    assert {"one", "other"} <= set(catalogue.refused["twice"].reason.split())
     assert all(refusal.remedy for refusal in catalogue.refused.values())
 
 
@@ -88,7 +88,7 @@ def test_a_damaged_file_of_one_package_hides_no_other(tmp_path: Path) -> None:
     catalogue = read(RUNTIMES, [str(tmp_path)])
     assert list(catalogue.runtimes) == ["good"]
     (refusal,) = catalogue.refused.values()
-    assert "can't be read" in refusal.cause
+    assert "can't be read" in refusal.reason
 
 
 def test_a_process_that_measures_a_runtime_of_ours_starts_without_looking_for_others() -> None:

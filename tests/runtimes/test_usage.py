@@ -11,8 +11,7 @@ import pytest
 
 from exporters.types import ExportedModel, TensorSpec
 from runtimes import registry
-from runtimes.options import OptionValue, Settings, all_options
-from runtimes.snippets import Usage, Used
+from runtimes.options import OptionValue, Settings, Usage, Used, all_options
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -41,9 +41,8 @@ from app.run_folder.run import Run
 from app.run_folder.table import to_csv
 from exporters.cache import default_root
 from exporters.codec import CodecError, from_json, to_json
-from runtimes.options import Settings, all_options
+from runtimes.options import Settings, Used, all_options
 from runtimes.registry import parse_spec
-from runtimes.snippets import Used
 
 LADDER, TUNED, ANSWERS = "ladder.csv", "tuned.toml", CAPABILITIES["tune"].found_file
 PYTHON, TRITON = "tuned.py", "config.pbtxt"

@@ -296,7 +296,7 @@ def _loader_lines(runtimes: Sequence[ProbeResult]) -> Iterator[str]:
         if probe.reason:
             yield from (f"loader of {probe.name}: {line}" for line in probe.loader)
     for refusal in registry.refused().values():
-        yield f"passed over: {refusal.cause}; {refusal.remedy}"
+        yield f"passed over: {refusal.reason}; {refusal.remedy}"
 
 
 def _telemetry() -> Iterator[tuple[str, str]]:

@@ -98,11 +98,19 @@ def _project(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return product.reshape(steps, batch, -1)
 
 
-def _start(cell: _Cell, initial_state: np.ndarray | None, batch: int) -> np.ndarray:
-    """The initial state as [directions, N, H]."""
-    if initial_state is None:
-        return np.zeros((len(cell.reverse), batch, cell.hidden), np.float32)
-    return initial_state.swapaxes(0, 1) if cell.batch_first else initial_state
+def _begin(
+    cell: _Cell, x: np.ndarray, *initial_states: np.ndarray | None
+) -> tuple[np.ndarray, ...]:
+    """The input as [T,N,I], room for the outputs, and states as [directions, N, H]."""
+    states = (
+        np.zeros((len(cell.reverse), x.shape[not cell.batch_first], cell.hidden), np.float32)
+        if state is None
+        else np.array(state.swapaxes(0, 1) if cell.batch_first else state)
+        for state in initial_states
+    )
+    x = x.swapaxes(0, 1) if cell.batch_first else x
+    y = np.empty((len(x), len(cell.reverse), x.shape[1], cell.hidden), np.float32)
+    return (x, y, *states)
 
 
 def _laid_out(cell: _Cell, y: np.ndarray, *states: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -126,12 +134,7 @@ def lstm(call: Call) -> Kernel:
         *optional: np.ndarray | None,
     ) -> tuple[np.ndarray, ...]:
         b, _lengths, h0, c0, p = (*optional, *[None] * 5)[:5]
-        if cell.batch_first:
-            x = x.swapaxes(0, 1)
-        steps, batch = x.shape[:2]
-        y = np.empty((steps, len(cell.reverse), batch, size), np.float32)
-        h_end = np.array(_start(cell, h0, batch))
-        c_end = np.array(_start(cell, c0, batch))
+        x, y, h_end, c_end = _begin(cell, x, h0, c0)
         for d, backward in enumerate(cell.reverse):
             sigma, g, output = cell.activations[d]
             input_gates = _project(x, w[d])
@@ -139,7 +142,7 @@ def lstm(call: Call) -> Kernel:
                 input_gates += b[d, : 4 * size] + b[d, 4 * size :]
             peep = np.zeros((3, size), np.float32) if p is None else p[d].reshape(3, size)
             h, c = h_end[d], c_end[d]
-            for t in range(steps)[:: -1 if backward else 1]:
+            for t in range(len(x))[:: -1 if backward else 1]:
                 gates = input_gates[t] + h @ r[d].T
                 i, o, f, z = (gates[:, k * size : (k + 1) * size] for k in range(4))
                 i = sigma(cell.limited(i + peep[0] * c))
@@ -169,11 +172,7 @@ def gru(call: Call) -> Kernel:
         _lengths: np.ndarray | None = None,
         h0: np.ndarray | None = None,
     ) -> tuple[np.ndarray, ...]:
-        if cell.batch_first:
-            x = x.swapaxes(0, 1)
-        steps, batch = x.shape[:2]
-        y = np.empty((steps, len(cell.reverse), batch, size), np.float32)
-        h_end = np.array(_start(cell, h0, batch))
+        x, y, h_end = _begin(cell, x, h0)
         for d, backward in enumerate(cell.reverse):
             sigma, g = cell.activations[d]
             bias = np.zeros(6 * size, np.float32) if b is None else b[d]
@@ -181,7 +180,7 @@ def gru(call: Call) -> Kernel:
             gate_bias, state_bias = bias[3 * size : 5 * size], bias[5 * size :]
             gate_r, state_r = r[d, : 2 * size], r[d, 2 * size :]
             h = h_end[d]
-            for t in range(steps)[:: -1 if backward else 1]:
+            for t in range(len(x))[:: -1 if backward else 1]:
                 gates = sigma(
                     cell.limited(input_gates[t, :, : 2 * size] + h @ gate_r.T + gate_bias)
                 )

@@ -20,7 +20,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from exporters import steps as versions
+from exporters import cache as versions
+from exporters.cache import Done, done
 from exporters.diagnostics import codes
 from exporters.inputs import seeded_inputs
 from exporters.messages import ExportReply, ExportRequest
@@ -29,7 +30,6 @@ from exporters.pytorch import source
 from exporters.pytorch.module import ModuleEvaluator, load_weights, save_weights
 from exporters.pytorch.table import table
 from exporters.pytorch.to_onnx import output_shapes, to_onnx
-from exporters.steps import Done, done
 from exporters.types import (
     EVALUATED,
     UNOPTIMISED,

@@ -16,9 +16,8 @@ from runtimes import calls as timed
 from runtimes import registry
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
-from runtimes.options import OptionValue, Settings
+from runtimes.options import OptionValue, Settings, Used
 from runtimes.session import precision as host_cpu
-from runtimes.snippets import Used
 from tests.runtimes.graphs import Graphs, quantised_conv
 
 WIDE_SUMS = "session.x64quantprecision"
