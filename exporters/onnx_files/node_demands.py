@@ -14,8 +14,7 @@ from onnx import NodeProto
 
 from exporters.inputs import SCORE
 from exporters.onnx_files.graph import attributes
-from exporters.onnx_files.implied import Dims
-from exporters.onnx_files.shape_values import ShapeValues
+from exporters.onnx_files.implied import Dims, ShapeValues
 from exporters.types import Dimension
 
 SEQUENCE, IMAGE_SIDE, BOXES = 128, 224, 100

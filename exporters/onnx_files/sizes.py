@@ -12,7 +12,6 @@ import numpy as np
 from onnx import GraphProto, ModelProto
 
 from exporters.messages import Outline, with_sums
-from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.implied import (
     Dims,
     dims_of,
@@ -21,7 +20,7 @@ from exporters.onnx_files.implied import (
     sampled_axes,
     scanned_axes,
 )
-from exporters.onnx_files.input_roles import SLIDING_NAME, addressed_axes
+from exporters.onnx_files.input_roles import SLIDING_NAME, addressed_axes, cache_inputs
 from exporters.onnx_files.model_io import (
     batch_of,
     is_unnamed,

@@ -13,13 +13,13 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto
 
 from exporters.onnx_files.graph import attributes, inner_graphs
+from exporters.onnx_files.implied import ShapeValues
 from exporters.onnx_files.node_demands import (
     Wanted,
     index_tables,
     is_large_negative,
     wanted_at,
 )
-from exporters.onnx_files.shape_values import ShapeValues
 from exporters.types import Dimension, TensorSpec
 
 _MOVED_INPUTS: Mapping[str, Sequence[int]] = {

@@ -17,9 +17,8 @@ from app.plan.plan import parse_plan
 from exporters.agreement import Bound
 from exporters.inputs import seeded_inputs
 from exporters.messages import Outline, OutlineRequest
-from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.evaluator import FileEvaluator
-from exporters.onnx_files.input_roles import meant
+from exporters.onnx_files.input_roles import cache_inputs, meant
 from exporters.onnx_files.model_io import inspect
 from exporters.onnx_files.outline import outline
 from exporters.onnx_files.trial import SEARCH_S
