@@ -261,7 +261,9 @@ def time_parts(run: Run) -> TimeParts | None:
                 seconds[activity][runtime] += value
     parts = [
         Part(
-            activity, sum(totals.values()), {name: value for name, value in totals.items() if name}
+            activity.replace("_", " "),
+            sum(totals.values()),
+            {name: value for name, value in totals.items() if name},
         )
         for activity, totals in seconds.items()
     ]

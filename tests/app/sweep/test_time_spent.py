@@ -33,7 +33,7 @@ def measure(folder: RunFolder, begun_s: float | None = None) -> float:
 def test_the_parts_are_all_of_the_time_each_of_the_runtime_that_it_is_of(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["ort-cpu", "fake"]}
-    plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
+    plan = parse_plan({"rounds": 2, "cold_start": 1, "sweeps": [grid]}, "test")
     with create_run(plan, tmp_path / "run") as folder:
         started_before_s = 5.0
         seconds = measure(folder, time.monotonic() - started_before_s)
@@ -48,6 +48,7 @@ def test_the_parts_are_all_of_the_time_each_of_the_runtime_that_it_is_of(tmp_pat
         assert part.by_runtime.keys() == {"fake", "ort-cpu"}, name
         assert sum(part.by_runtime.values()) == pytest.approx(part.seconds)
     assert not by_name["export and references"].by_runtime
+    assert by_name["cold start"].seconds > 0
     measured_s = sum(
         result.duration_s
         for rounds in read_run(tmp_path / "run").rounds.values()
