@@ -22,11 +22,13 @@ ROOT = Path(__file__).parent.parent
 STARTING = (
     # Processes and hosts.
     *("subprocess", "multiprocessing", "dask", "distributed", "socket", "http.server"),
+    *("os.fork", "os.forkpty", "os.posix_spawn", "os.posix_spawnp", "os.system", "os.popen"),
     *(
         "app.__main__",
         "app.cli.benchmark",
         "app.cli.headless",
         "app.cli.interface",
+        "app.run_folder.copies",
         "app.sweep.remote",
         "graphlap",
     ),
@@ -168,6 +170,9 @@ def _module(path: Path) -> _Module:
                     (definitions if isinstance(part.ctx, ast.Store) else references).add(name)
                 case ast.arg(arg=name):
                     references.add(name)
+                case ast.Attribute(value=ast.Name(id="os"), attr=name):
+                    module.imports[f"os.{name}"] = f"os.{name}"
+                    references.add(f"os.{name}")
                 case ast.Constant(value=str(text)) if text.isidentifier():
                     strings.add(text)
                 case ast.ImportFrom(module=str(source), names=names):
@@ -212,6 +217,6 @@ def _function_of(item: pytest.Item) -> str:
 def _refuse_process(event: str, arguments: tuple[object, ...]) -> None:
     if event in _PROCESS_EVENTS:
         raise RuntimeError(
-            f"a test of --only-fast starts a process ({event} {arguments[0]!r}). Name the "
+            f"a test of --only-fast starts a process ({event} {arguments[:1]}). Name the "
             "module that starts it in STARTING of tests/fast.py"
         )

@@ -12,6 +12,7 @@ from tests.checkout import ROOT
 from tests.fast import all_tests, fast_tests
 
 NAMES = """
+import os
 import pytest
 from tests.app.cli.headless.batch import launch, rows
 
@@ -28,6 +29,7 @@ def test_by_a_fixture(started): ...
 def test_by_a_mark(): ...
 def test_by_a_helper(): helper()
 def test_in_a_window(qtbot): ...
+def test_in_a_fork(): assert os.fork() or os._exit(0)
 def test_with_an_import_of_its_own():
     import onnxruntime
     onnxruntime.InferenceSession("x.onnx")
@@ -36,7 +38,14 @@ def test_that_computes(): assert 1 + 1 == 2
 """
 STARTED_UNSEEN = """
 import os
-def test_that_starts_a_process(): os.posix_spawnp("true", ["true"], os.environ)
+import pytest
+@pytest.mark.parametrize("name", ["fork", "posix_spawnp"])
+def test_that_starts_a_process(name):
+    start = getattr(os, name)
+    if name == "posix_spawnp":
+        start("true", ["true"], os.environ)
+    elif not start():
+        os._exit(0)
 """
 
 
@@ -67,8 +76,9 @@ def test_a_process_that_was_not_foreseen_is_refused(tmp_path: Path) -> None:
     file.write_text(STARTED_UNSEEN, "utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "tests.fast", "-p", "no:cacheprovider"]
     command += ["-q", "-c", "/dev/null", f"--rootdir={tmp_path}", str(file)]
-    codes = [
-        subprocess.run([*command, *more], cwd=ROOT, capture_output=True, check=False).returncode
+    allowed, refused = (
+        subprocess.run([*command, *more], cwd=ROOT, capture_output=True, check=False)
         for more in ((), ("--only-fast",))
-    ]
-    assert codes == [0, 1]
+    )
+    assert (allowed.returncode, refused.returncode) == (0, 1)
+    assert refused.stdout.count(b"RuntimeError: a test of --only-fast") == 2
