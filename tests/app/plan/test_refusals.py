@@ -24,31 +24,19 @@ FLAGS = [
     ("--suite starter --plan p.toml", "two plans"),
     ("--mod mlp", "--mod is not known"),
     ("--suite starter --models mlpp", "did you mean 'mlp'?"),
-    ("--option fake.fail", "write it as --option runtime.name=value"),
     ("--option fake.latency_us=inf", "latency_us"),
     ("--option fake.latency_us=1,nan", "latency_us"),
     ("--scenario paced:5", "paced:5"),
     (f"--scenario multistream:{'9' * 5000}", "multistream"),
     ("--tolerance=-1", "--tolerance -1 is no number"),
-    ("--tolerance nan", "--tolerance nan is no number"),
-    ("--tolerance inf", "--tolerance inf is no number"),
     ("--input-range x=0:inf", "--input-range"),
-    ("--input-range x=nan:1", "--input-range"),
     ("--input-range x=-1.7e308:1.7e308", "x"),
-    ("--threshold nan%", "--threshold"),
     ("--max-error 1e99999999999999999999%", "--max-error"),
     ("--percentiles high", "--percentiles high is no percentile"),
     ("--percentiles 1e-13", "percentile"),
     ("--percentiles 99.9999999999999", "percentile"),
-    ("--percentiles nan", "percentile"),
-    ("--percentiles inf", "percentile"),
     ("--ci-width p50", "write it as --ci-width p50=1%,p99=10%"),
-    ("--ci-width p50=narrow", "'narrow' is no share"),
-    ("--ci-width p50=nan%", "'nan%' is no share"),
-    *(
-        (f"--deadline={word}", "write it like 100us or 2ms")
-        for word in ("100", "0us", "-5us", "5min", "1e3us", "''", "90000s", f"{'9' * 400}us")
-    ),
+    (f"--deadline={'9' * 400}us", "write it like 100us or 2ms"),
     (f"--time-limit 0.{'0' * 400}1", "--time-limit"),
     (f"--memory-limit {'9' * 5000}GiB", "--memory-limit"),
     (f"--rounds {'9' * 5000}", "--rounds"),
@@ -61,11 +49,7 @@ FLAGS = [
     ("--condition 'shapes:~nobody-at-all/x.csv'", "~nobody-at-all"),
     ("--spread soon", "--spread"),
     ("--condition warm", "--condition 'warm' is not known: use none, cold:64MB"),
-    *(
-        (f"--idle-sweep='{text}'", "is no range of gaps: write it like 20us..1s")
-        for text in ("", "20us", "20us-1s", "1s..20us", "20us..20us", "0us..1s", "20..30", "..")
-    ),
-    ("--idle-sweep 1s..61s", "gaps too long to measure: use at most 60s"),
+    ("--idle-sweep 20..30", "is no range of gaps: write it like 20us..1s"),
     *(
         (f"--scenario rate:9/s --batcher {word}", "use max=1" if "=0" in word else "use none")
         for word in ("max=8", "max=0,wait=1ms", "8")

@@ -10,7 +10,6 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Batcher
-from app.cases.setting import idle_sweep
 from app.formatting.case_labels import labels
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
@@ -26,30 +25,8 @@ def asked(word: str) -> Plan:
     return plan_from_options(parse(["--headless", "--models", "mlp", f"--deadline={word}"]))
 
 
-@pytest.mark.parametrize(
-    ("word", "deadline_us"), [("100us", 100.0), ("2.5 ms", 2500.0), ("1s", 1e6), ("0.5us", 0.5)]
-)
-def test_a_deadline_is_a_time_with_its_unit(word: str, deadline_us: float) -> None:
-    assert asked(word).deadline_us == deadline_us
-
-
 def plan_of(*flags: str) -> Plan:
     return plan_from_options(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
-
-
-@pytest.mark.parametrize(
-    ("text", "gaps_us"),
-    [
-        ("20us..1ms", ["20", "50", "100", "200", "500", "1000"]),
-        ("20us..21us", ["20", "21"]),
-        ("0.5us..2us", ["0.5", "1", "2"]),
-        ("30us .. 70us", ["30", "50", "70"]),
-        ("1ms..10ms", ["1000", "2000", "5000", "10000"]),
-        ("500ms..60s", [f"{ms}000" for ms in (500, 1000, 2000, 5000, 10000, 20000, 50000, 60000)]),
-    ],
-)
-def test_steps_are_1_2_5_and_both_ends_are_among_them(text: str, gaps_us: list[str]) -> None:
-    assert idle_sweep(text) == [f"paced:{gap}us" for gap in gaps_us]
 
 
 def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:

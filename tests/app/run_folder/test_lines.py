@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.jobs import AccuracyResult, ColdStart, Sensitivity
+from app.cases.jobs import SCOUT, AccuracyResult, ColdStart, Sensitivity
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
+from app.cases.status import Status
 from app.run_folder.journal import (
     KINDS,
     DiscardedRound,
@@ -104,21 +106,112 @@ def test_in_whichever_order_journals_are_read_the_last_attempt_stands(
     assert ledger.recorded == 2
 
 
-def test_what_a_lost_host_had_measured_counts_no_more_before_another_begins() -> None:
+def in_ledger(*lines: Line, source: str = A) -> Ledger:
+    """A ledger that has taken these lines of one writer."""
     ledger = a_ledger()
-    ledger.take(A, RoundResult("case", 0, "ok"))
-    ledger.take(PARENT, DiscardedRound("case", 0, "a was lost", attempt=1))
-    assert ledger.run.rounds["case"] == {}
-    assert ledger.run.writers["case"] == {}
-    assert ledger.recorded == 0
+    for line in lines:
+        ledger.take(source, line)
+    return ledger
 
 
-def test_a_damaged_round_that_is_measured_again_stands() -> None:
+def ended(status: Status = "ok", number: int = 0, **facts: Any) -> RoundResult:
+    return RoundResult("case", number, status, **facts)
+
+
+def void(number: int = 0, attempt: int = 0) -> DiscardedRound:
+    return DiscardedRound("case", number, "why", attempt)
+
+
+@pytest.mark.parametrize(
+    ("lines", "iterations", "recorded", "has_failed"),
+    [
+        ([ended(iterations=7)], [7], 1, False),
+        ([ended(iterations=7), ended(iterations=8)], [7], 1, False),  # the first stands
+        ([ended("cancelled"), ended(iterations=8)], [8], 1, False),
+        ([ended("crashed", transient=True), ended(iterations=8)], [8], 1, False),
+        ([ended("crashed"), ended(iterations=8)], [0], 1, True),
+        ([ended("crashed"), ended("crashed", number=1), void()], [0], 1, True),
+        ([ended("crashed"), void()], [], 0, False),
+        ([ended(iterations=7), void(), ended(iterations=8)], [8], 1, False),
+        ([ended(iterations=7), void(attempt=1)], [], 0, False),
+        ([ended(iterations=7, attempt=2), void(attempt=1)], [7], 1, False),
+        ([void(attempt=2), ended(attempt=2)], [], 0, False),
+        ([void(attempt=2), void(attempt=1), ended(attempt=2)], [], 0, False),
+        ([void(attempt=1), ended(attempt=2, iterations=8)], [8], 1, False),
+        ([void(number=1, attempt=1), ended(iterations=7)], [7], 1, False),
+        ([void()], [], 0, False),
+    ],
+)
+def test_which_round_stands(
+    lines: list[Line], iterations: list[int], recorded: int, has_failed: bool
+) -> None:
+    ledger = in_ledger(*lines)
+    rounds = ledger.run.rounds.get("case", {})
+    assert [r.iterations for r in rounds.values()] == iterations
+    assert (ledger.recorded, ledger.failed) == (recorded, {"case"} if has_failed else set())
+    assert ledger.run.writers.get("case", {}).keys() == rounds.keys()
+
+
+OPERATORS = Operators("case", file="operators/case.csv", runs=1)
+LATER, TRANSIENT = replace(OPERATORS, attempt=2, runs=2), Operators("case", transient=True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "runs"),
+    [
+        ([OPERATORS, replace(OPERATORS, runs=3)], [1]),
+        ([OPERATORS, LATER], [2]),
+        ([LATER, OPERATORS], [2]),
+        ([TRANSIENT, OPERATORS], [1]),
+        ([OPERATORS, void(attempt=1)], []),
+        ([OPERATORS, void()], [1]),  # of damaged samples, which are none of theirs
+        ([LATER, void(attempt=1)], [2]),
+        ([void(attempt=1), OPERATORS], []),
+        ([void(attempt=2), void(1, attempt=1), LATER], []),
+        ([void(attempt=1), LATER], [2]),
+    ],
+)
+def test_operators_stand_and_fall_with_their_attempt(lines: list[Line], runs: list[int]) -> None:
+    assert [line.runs for line in in_ledger(*lines).run.operators.values()] == runs
+
+
+def start(process: int, ms: float = 0.0) -> ColdStart:
+    return ColdStart("case", process, {"process": ms}, transient=not ms)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([start(0, 5.0), start(0, 6.0)], {0: 5.0}),
+        ([start(0), start(0, 6.0)], {0: 6.0}),
+        ([start(SCOUT), start(0, 5.0)], {0: 5.0}),
+        ([start(SCOUT, 4.0), start(0, 5.0)], {SCOUT: 4.0, 0: 5.0}),
+        ([start(0, 5.0), start(SCOUT)], {0: 5.0, SCOUT: 0.0}),
+    ],
+)
+def test_a_process_that_circumstances_ended_is_started_again(
+    lines: list[Line], expected: dict[int, float]
+) -> None:
+    starts = in_ledger(*lines).run.cold_starts["case"]
+    assert {process: line.total_ms for process, line in starts.items()} == expected
+
+
+@pytest.mark.parametrize("is_transient", [False, True])
+def test_a_value_is_measured_again_where_circumstances_failed_it(is_transient: bool) -> None:
+    accuracies = [AccuracyResult("case", "digits", top1) for top1 in (0.5, 0.75)]
+    factors = [Sensitivity("case", {"size": factor}) for factor in (2.0, 4.0)]
+    lines = [replace(line, transient=is_transient) for line in (accuracies[0], factors[0])]
+    run = in_ledger(*lines, accuracies[1], factors[1]).run
+    assert run.accuracies["case"] == (accuracies if is_transient else lines)[is_transient]
+    assert run.sensitivities["case"] == (factors[1] if is_transient else lines[1])
+
+
+def test_a_line_tells_of_which_case_it_is() -> None:
+    lines: list[Line] = [ended(), void(), OPERATORS, SearchCase(CASE), start(0, 5.0), TimeSpent({})]
     ledger = a_ledger()
-    ledger.take(A, RoundResult("case", 0, "ok"))
-    ledger.take(A, DiscardedRound("case", 0, "its file is gone"))
-    ledger.take(A, RoundResult("case", 0, "ok", iterations=7))
-    assert ledger.run.rounds["case"][0].iterations == 7
+    ids = [ledger.take(A, line) for line in lines]
+    assert ids == ["case", "case", "case", CASE.case_id, "", ""]
+    assert ledger.cases[CASE.case_id] == CASE and ledger.run.tried == (CASE,)
 
 
 def test_what_was_cancelled_here_is_of_the_host_that_measures_it() -> None:

@@ -113,17 +113,13 @@ def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
     assert figures["p50"]["run_variation"] < 0.02
 
 
-@pytest.mark.parametrize(
-    ("loads", "code"),
-    [((0.5, 0.5), 3), ((0.8, 3.2), 3), ((1.0, 6.5), 0), ((7.0, 6.5), 0), ((13.0, 2.5), 0)],
-)
 def test_a_loaded_machine_makes_no_run_slower(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], loads: tuple[float, float], code: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second run is 1.3 times slower, and both were measured on two cores."""
     paths = [tmp_path / name / "run" for name in ("a", "b")]
     rng = np.random.default_rng(5)
-    for path, factor, load in zip(paths, (1.0, 1.3), loads, strict=True):
+    for path, factor, load in zip(paths, (1.0, 1.3), (1.0, 6.5), strict=True):
         manifest = replace(manifest_of((CASE,)), environment={**ENVIRONMENT, "cores_logical": 2})
         with RunFolder.create(path, manifest) as folder:
             folder.begin(manifest.environment)
@@ -133,8 +129,7 @@ def test_a_loaded_machine_makes_no_run_slower(
                 surroundings = {"load_1min": load}
                 record(folder, CASE, number, latency_us.tolist(), environment=surroundings)
     found, figures = compared(tmp_path, capsys, *paths, "--metrics", "p50")
-    assert found == code
-    assert figures["p50"]["reason"] == (None if code else LOADED)
+    assert (found, figures["p50"]["reason"]) == (0, LOADED)
 
 
 def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
