@@ -8,7 +8,7 @@ with the reason if `survivors.toml` has one. Exit code 1 if fewer than the asked
 
 `--changed COMMITS` draws 20 from the lines that the last commits changed, and tries the tests of
 the changed packages' folders. Exit code 1 if more than 15 % of them survive without a reason, which
-is 3 of 20, and more than one.
+is 3 of 20, and more than one. Exit code 0 where the checkout has no such commits.
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(f"survivors.toml: no such mutant any more: {known}" for known in stale))
         return 2
     start_s = time.monotonic()
+    if flags.changed is not None and not has_commit(f"HEAD~{flags.changed}"):
+        print(f"passed over: this checkout has no HEAD~{flags.changed}, as one of few commits")
+        return 0
     changed = None if flags.changed is None else changed_lines(flags.changed)
     if changed is not None and not changed:
         print("no line of these packages was changed")
@@ -98,6 +101,12 @@ def drawn(
     return chosen
 
 
+def has_commit(name: str) -> bool:
+    """Whether the checkout, which may be shallow, has it."""
+    command = ["git", "rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
 def changed_lines(commits: int) -> dict[str, set[int]]:
     """The lines of these packages, as they stand, that the last commits wrote."""
     command = ["git", "diff", "--unified=0", f"HEAD~{commits}", "--", *PACKAGES]
@@ -129,7 +138,7 @@ def summary(results: Mapping[Mutant, Outcome]) -> tuple[int, int]:
     counts, found = Counter[str](), Counter[str]()
     reasons = 0
     for mutant, outcome in results.items():
-        package = "/".join(root_path(mutant.file).split("/")[:2])
+        package = next(p for p in PACKAGES if root_path(mutant.file).startswith(f"{p}/"))
         counts[package] += 1
         found[package] += outcome.name == FOUND
         reasons += outcome.name != FOUND and bool(reason_of(mutant))

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.checkout import ROOT
+from tests.mutation.__main__ import main
 from tests.mutation.reasons import reason_of, stale_reasons
 from tests.mutation.sites import Mutant, mutants_of, source_with
 
@@ -101,3 +104,8 @@ def test_a_mutant_is_found_by_a_test_that_looks_and_survives_where_none_does() -
 def test_a_reason_is_of_a_mutant_that_there_is() -> None:
     assert not stale_reasons()
     assert reason_of(Mutant(ROOT / "app/__main__.py", 1, 1, "1", "2", "no line")) == ""
+
+
+def test_commits_that_a_checkout_lacks_are_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--changed", "1000000"]) == 0
+    assert "HEAD~1000000" in capsys.readouterr().out
