@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +16,25 @@ from app.cases.errors import DiskError, ResultsError
 from app.run_folder.files import DOCUMENT
 from app.run_folder.folder import RunFolder, is_being_written, lock_folder, reject_occupied
 from app.run_folder.journal import Journal
-from app.run_folder.manifest import SCHEMA_VERSION, read_manifest
+from app.run_folder.manifest import (
+    LARGEST_SIZE,
+    MANIFEST,
+    MAXIMUM_ROUNDS,
+    SCHEMA_VERSION,
+    DamagedManifest,
+    environments,
+    read_manifest,
+)
 from app.runs.reader import read_run
-from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+from exporters.codec import to_json
+from tests.app.run_folder.resealed import reseal_manifest
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, PLAN, manifest_of, record
+
+CASE_OF = to_json(CASE)
+
+
+def sized(batch: int) -> dict[str, Any]:
+    return CASE_OF | {"axes": {"batch": batch}}
 
 
 def started(path: Path) -> RunFolder:
@@ -127,6 +146,53 @@ def test_a_manifest_that_is_not_ours_is_one_sentence(
         (tmp_path / "manifest.json").write_bytes(DOCUMENT.sealed(content.encode()))
     with pytest.raises(ResultsError, match=sentence):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ({"rounds": 1}, {"rounds": 0}),
+        ({"rounds": MAXIMUM_ROUNDS}, {"rounds": MAXIMUM_ROUNDS + 1}),
+        ({"spread_s": 0.0}, {"spread_s": -1e-9}),
+        ({"contended_spread_s": 0.0}, {"contended_spread_s": -1e-9}),
+        ({"time_limit_s": 1e-9}, {"time_limit_s": 0.0}),
+        ({"cases": [CASE_OF | {"threads": 0}]}, {"cases": [CASE_OF | {"threads": -1}]}),
+        ({"cases": [sized(0)]}, {"cases": [sized(-1)]}),
+        ({"cases": [sized(LARGEST_SIZE)]}, {"cases": [sized(LARGEST_SIZE + 1)]}),
+        ({"schema_version": SCHEMA_VERSION}, {"schema_version": float(SCHEMA_VERSION)}),
+        ({"plan": PLAN.model_dump(mode="json")}, {"plan": {"sweeps": []}}),
+    ],
+)
+def test_a_manifest_has_values_within_bounds(
+    tmp_path: Path, values: dict[str, Any], refused: dict[str, Any]
+) -> None:
+    started(tmp_path / "run").close()
+    path = tmp_path / "run" / MANIFEST
+    text = path.read_bytes()
+    for changes in (values, refused):
+        path.write_text(json.dumps({**json.loads(text), **changes}))
+        reseal_manifest(path)
+        if changes is refused:
+            with pytest.raises(DamagedManifest):
+                read_manifest(path.parent)
+        else:
+            assert read_manifest(path.parent).schema_version == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize(
+    ("recorded", "hosts", "expected"),
+    [
+        ({}, [], {"testhost"}),
+        ({"a": {}, "b": {}}, ["b", "c"], {"b"}),
+        ({"a": {}, "b": {}}, ["c"], {"a", "b"}),
+    ],
+)
+def test_a_run_has_the_environments_of_hosts_that_measured(
+    recorded: dict[str, dict[str, Any]], hosts: list[str], expected: set[str]
+) -> None:
+    rows = [{"host": host} for host in hosts]
+    assert environments(manifest_of(), recorded, rows).keys() == expected
+    assert not environments(replace(manifest_of(), environment={}), {}, rows)
 
 
 def test_samples_that_are_not_all_there_are_not_recorded(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from app.cases.scenario import Scenario
 from app.cases.status import Status
 from app.run_folder.journal import (
     KINDS,
+    LONGEST_TEXT,
     DiscardedRound,
     Line,
     ModelExported,
@@ -69,6 +70,35 @@ def test_every_kind_of_line_survives_the_journal(tmp_path: Path) -> None:
 def test_a_round_before_the_first_is_damage() -> None:
     with pytest.raises(ValueError, match="round is -1, not a number from 0"):
         decode_line({**through_json(line_values(ROUND)), "round": -1})
+
+
+@pytest.mark.parametrize("name", ["/x", "..", "a/../b", "a/b/c", "a\0b"])
+def test_a_file_beside_the_run_is_damage(name: str) -> None:
+    for line in (ROUND, OPERATORS):
+        field = "samples" if line is ROUND else "file"
+        with pytest.raises(ValueError, match="outside the run folder"):
+            decode_line({**through_json(line_values(line)), field: name})
+    with pytest.raises(ValueError, match="outside"):
+        decode_line({**through_json(line_values(ROUND)), "samples": "a/b"})
+
+
+def test_texts_of_a_line_are_cut_to_what_is_read() -> None:
+    whole, long = "x" * LONGEST_TEXT, "x" * (LONGEST_TEXT + 1)
+    cut = f"{whole}…"
+    short, texts = (diagnostic("checker_rejects_graph", t, objection=t) for t in ("s", long))
+    names = replace(short, parameters={"names": (long,) * 101, "count": 7})
+    line = replace(ROUND, reason=long, warnings=(short, texts, names))
+    assert decode_line(line_values(line)) == replace(
+        ROUND,
+        reason=cut,
+        warnings=(
+            short,
+            replace(texts, subject=cut, parameters={"objection": cut}),
+            replace(short, parameters={"names": (cut,) * 100, "count": 7}),
+        ),
+    )
+    long_enough = replace(ROUND, reason=whole)
+    assert decode_line(line_values(long_enough)) == long_enough
 
 
 @pytest.mark.parametrize("data", [None, [], "round", 7])
