@@ -11,16 +11,14 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtSvgWidgets import QSvgWidget
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from app.gui.look.controls import heading, lay, named
+from app.gui.look.controls import heading, lay, named, scroll_area
 from app.gui.look.text import PlainLabel, caption, plain_tip
 from app.gui.look.theme import icon_bytes
 from app.run_folder.folder import is_being_written
@@ -98,12 +96,7 @@ class StartPage(QWidget):
         lay(column, head, named(words, muted=True), *parts, margins=None, spacing=12)
         row = lay(QHBoxLayout(), 1, (box, 100), 1)
         lay(QVBoxLayout(page), 2, row, 3, margins=None)
-        area = QScrollArea(widgetResizable=True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setAccessibleName("start page")
-        area.setWidget(page)
-        lay(QVBoxLayout(self), area)
+        lay(QVBoxLayout(self), scroll_area("start page", page))
 
     def show_recent(self, folders: Sequence[Path]) -> None:
         """List the runs that were open last."""

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPushButton,
-    QScrollArea,
     QTabBar,
     QVBoxLayout,
     QWidget,
@@ -27,7 +26,7 @@ from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.pickers import runtime_facts
 from app.gui.editor.plan_form import PlanForm
-from app.gui.look.controls import heading, lay, named, tool_button
+from app.gui.look.controls import heading, lay, named, restyle, scroll_area, tool_button
 from app.gui.look.text import PlainLabel, in_fields
 from app.plan.estimate import Estimate, check_plan, model_faults
 from app.plan.expand import sizes_assumed
@@ -55,8 +54,7 @@ class Footer(QFrame):
     def tell(self, text: str, *, wrong: bool, ready: bool) -> None:
         """Say this, as a fault where it is one."""
         self.verdict.setText(text[:1].upper() + text[1:])
-        self.verdict.setProperty("wrong", wrong)
-        self.verdict.style().polish(self.verdict)
+        restyle(self.verdict, wrong=wrong)
         for button in (self.run_button, self.queue_button, self.copy_button):
             button.setEnabled(ready)
 
@@ -160,11 +158,7 @@ class SweepEditor(QWidget):
         inner = QWidget()
         inner.setMaximumWidth(_WIDEST * self.fontMetrics().height())
         lay(QVBoxLayout(inner), self._steps, self.advanced, 0, margins=(16, 4, 16, 8))
-        self.area = QScrollArea(widgetResizable=True)
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.area.setAccessibleName("form of the sweep")
-        self.area.setWidget(inner)
+        self.area = scroll_area("form of the sweep", inner)
         lay(QVBoxLayout(self), header, (self.area, 1), self.footer, spacing=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name

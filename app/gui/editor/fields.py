@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.cases.setting import Setting, field_text, field_value
-from app.gui.look.controls import FlowLayout, lay, tool_button
+from app.gui.look.controls import FlowLayout, lay, restyle, tool_button
 from app.gui.look.text import TERMS
 from app.plan.settings.table import default_of
 from exporters.types import GraphlapError
@@ -197,8 +197,7 @@ class SettingField(QLineEdit):
 
     def _set_fault(self, fault: GraphlapError | None) -> None:
         self.fault = fault
-        self.setProperty("invalid", fault is not None)
-        self.style().polish(self)
+        restyle(self, invalid=fault is not None)
 
 
 def _as_typed(value: Any) -> Any:

@@ -29,7 +29,7 @@ from app.gui.editor.fields import (
     option_field,
 )
 from app.gui.editor.pickers import ModelPicker, RuntimePicker
-from app.gui.look.controls import lay, named
+from app.gui.look.controls import lay, named, restyle
 from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from app.plan.plan import EMPTY_GRID
@@ -164,7 +164,7 @@ class ScenarioField(QWidget):
                 if kind_texts and self._read_kind(kind) != kind_texts:
                     line.setText(", ".join(text.partition(":")[2] for text in kind_texts))
                 line.setEnabled(bool(kind_texts))
-                self._mark(line, wrong=False)
+                restyle(line, invalid=False)
         self.problem = ""
 
     def _texts(self, kind: ScenarioKind) -> list[str]:
@@ -189,7 +189,7 @@ class ScenarioField(QWidget):
             line = self.figures.get(kind)
             if line is not None:
                 line.setEnabled(box.isChecked())
-                self._mark(line, wrong=False)
+                restyle(line, invalid=False)
             if not box.isChecked():
                 continue
             try:
@@ -197,16 +197,10 @@ class ScenarioField(QWidget):
             except ValueError as error:
                 self.problem = self.problem or f"scenario {error}"
                 if line is not None:
-                    self._mark(line, wrong=True)
+                    restyle(line, invalid=True)
         if not texts and not self.problem:
             self.problem = "no scenario is chosen; check closed loop, or another"
         self.edited.emit(None if self.problem else tuple(dict.fromkeys(texts)))
-
-    @staticmethod
-    def _mark(line: QLineEdit, wrong: bool) -> None:
-        if bool(line.property("invalid")) != wrong:
-            line.setProperty("invalid", wrong)
-            line.style().polish(line)
 
 
 class GridForm(QObject):

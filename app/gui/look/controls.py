@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QLayoutItem,
+    QScrollArea,
     QSizePolicy,
     QToolButton,
     QTreeWidgetItem,
@@ -103,6 +104,23 @@ def named(widget: WidgetT, name: str = "", tip: str = "", **properties: object) 
     for key, value in properties.items():
         widget.setProperty(key, value)
     return widget
+
+
+def restyle(widget: QWidget, **properties: object) -> None:
+    """Give it these properties, and dress it anew where one is another."""
+    if any(widget.property(key) != value for key, value in properties.items()):
+        for key, value in properties.items():
+            widget.setProperty(key, value)
+        widget.style().polish(widget)
+
+
+def scroll_area(name: str, content: QWidget) -> QScrollArea:
+    """A frameless area as wide as its content, which it scrolls up and down."""
+    area = named(QScrollArea(widgetResizable=True), name)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(content)
+    return area
 
 
 def heading(text: str) -> QLabel:

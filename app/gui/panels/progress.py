@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.analysis.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
-from app.gui.look.controls import lay, named
+from app.gui.look.controls import lay, named, restyle
 from app.gui.look.text import TERMS, PlainLabel, plain_tip
 from app.plan.capabilities import KINDS
 from app.run_folder.live_status import Live
@@ -46,9 +46,7 @@ class RoundBar(QProgressBar):
             self.setAccessibleDescription(text)
             self.setToolTip(plain_tip(text))
             self.updateGeometry()
-        if tone != self.property("tone"):
-            self.setProperty("tone", tone)
-            self.style().polish(self)
+        restyle(self, tone=tone)
 
     def text(self) -> str:
         """What is painted; Qt has no text for a bar that only moves, and cuts at both ends."""
@@ -237,9 +235,7 @@ class ProgressLine(QStatusBar):
     def _show_end(self, run_ending: Ending) -> None:
         self.word.setText(run_ending.word)
         self.word.setVisible(bool(run_ending.word))
-        if self.word.property("tone") != run_ending.tone:
-            self.word.setProperty("tone", run_ending.tone)
-            self.word.style().polish(self.word)
+        restyle(self.word, tone=run_ending.tone)
 
     def _tell(self, texts: dict[str, str]) -> None:
         for key, value in self.values.items():

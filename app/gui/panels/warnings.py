@@ -24,7 +24,7 @@ from app.analysis.insights.insight import Insight
 from app.analysis.insights.quality import Issue, issues_of
 from app.analysis.insights.rules import HEADING
 from app.formatting.text import counted
-from app.gui.look.controls import lay, named, tool_button
+from app.gui.look.controls import lay, named, restyle, tool_button
 from app.gui.look.text import PlainLabel, caption
 from app.runs.following.state import RunState
 from exporters.diagnostics import tables
@@ -146,8 +146,7 @@ class WarningsBadge(QToolButton):
         self.setToolTip("What is wrong with this run, and what to do about it")
         self.setAccessibleDescription(headline)
         tone = "error" if self.groups and self.groups[0].is_error else "warning"
-        self.setProperty("tone", tone if self.groups else "")
-        self.style().polish(self)
+        restyle(self, tone=tone if self.groups else "")
         self.setVisible(bool(headline))
         if self.panel.isVisible():
             self._fill()

@@ -15,6 +15,7 @@ from app.analysis.comparison.measured_case import COMPARED
 from app.analysis.insights.quality import Quality
 from app.cases.objectives import Word
 from app.formatting.text import CLOCK_TEXT, counted
+from app.gui.look.controls import named
 from app.gui.look.overlay import plot_font, write_line
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme, verdict_color
@@ -42,9 +43,9 @@ class CompareView(FigureView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.ask_button = QPushButton("Compare with run… (Ctrl+D)", self.canvas)
-        self.ask_button.setToolTip("Chooses the second run, which is laid beside the open one.")
-        self.ask_button.setAccessibleName("Compare with run")
+        button = QPushButton("Compare with run… (Ctrl+D)", self.canvas)
+        tip = "Chooses the second run, which is laid beside the open one."
+        self.ask_button = named(button, "Compare with run", tip)
         self.ask_button.clicked.connect(self.asked)
         self._sides: tuple[RunSide, RunSide] | None = None
         self._history: History | None = None

@@ -12,7 +12,14 @@ from app.cases.column import Row
 from app.cases.objectives import BAND, INTERVALS
 from app.formatting import text
 from app.present.console.output_files import write_output
-from app.present.console.regression_gate import FAILED, OK, SLOWER, Reason, as_lines
+from app.present.console.regression_gate import (
+    FAILED,
+    OK,
+    SLOWER,
+    Reason,
+    as_lines,
+    differences_json,
+)
 from app.present.console.regression_gate import as_json as gate_json
 from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, with_interval
@@ -216,10 +223,7 @@ def _change(change: Change | MachineChange, run: PastRun, **levels: float) -> di
         **levels,
         "ratio": change.ratio,
         "p_value": change.p_value,
-        "environment": [
-            {"name": name, "first": first, "second": second}
-            for name, first, second in change.differs
-        ],
+        "environment": differences_json(change.differs),
     }
 
 

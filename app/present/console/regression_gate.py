@@ -108,6 +108,11 @@ def _can_find(verdict: Verdict, detect: float) -> bool:
     return verdict.detectable is not None and verdict.detectable <= detect
 
 
+def differences_json(differences: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    """What two sides differ in, as objects: the name, and the value of each."""
+    return [{"name": name, "first": a, "second": b} for name, a, b in differences]
+
+
 def as_json(
     code: int,
     gate_reasons: Iterable[Reason],

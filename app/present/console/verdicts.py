@@ -156,10 +156,7 @@ def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
         "damaged": list(comparison.damaged),
         "only_first": list(comparison.only_first),
         "only_second": list(comparison.only_second),
-        "environment": [
-            {"name": name, "first": first, "second": second}
-            for name, first, second in comparison.environment
-        ],
+        "environment": regression_gate.differences_json(comparison.environment),
     }
     if gate:
         document["gate"] = regression_gate.as_json(
