@@ -14,7 +14,7 @@ from tests.installed.environment import ROOMS, Environment, build_wheel, source_
 from tests.runtimes.packages import example
 
 COMPILED = f".{sys.implementation.cache_tag}-"
-READ = {".css", ".csv", ".js", ".py", ".pyi", ".svg", ".toml", ".typed"}
+READ = {".css", ".csv", ".js", ".py", ".pyi", ".qss", ".svg", ".toml", ".typed"}
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
