@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.cases.errors import PlanError, ResultsError, current_folder
+from app.cases.errors import ResultsError, current_folder
 from app.machine.child import take_steered
 from app.machine.environment import describe_host
-from app.machine.release_environments import ReleaseEnvironment, create, environments_folder
 from app.machine.system import program_begun_s
-from app.plan.command import flags_of, graphlap_line
 from app.plan.options import Layers
 from app.plan.plan import Plan
-from app.plan.runtime_selection import missing_releases
 from app.present.console.answer.outcome import FAILURE, RunOutput, Then, code_of, result_of
 from app.present.console.progress import display_for, notes_of
 from app.present.console.run_comparison import Comparer, comparer_of
@@ -49,7 +46,6 @@ def run_plan(
     if flags.resume is not None:
         end_with_link(Path(flags.resume))
     shell_folder = current_folder()  # that of the shell
-    make_missing(plan, flags.install)
     output = RunOutput.of(flags, plan, shell_folder)
     comparing = comparer_of(flags, plan, layers, manifest if flags.resume is not None else None)
     with (
@@ -104,39 +100,3 @@ def measure(
             output.print(result, output_stream, code, run.stopped)
         lost = output.finish(result, output_stream)
         return code or lost
-
-
-def make_missing(plan: Plan, agreed: bool) -> None:
-    """Make the environments that the plan lacks, if that was `agreed` or a person at a terminal
-    agrees now; PlanError where nobody does, and for one that can't be made."""
-    missing = missing_releases(plan)
-    if missing and not agreed:
-        _ask(plan, missing)
-    for number, environment in enumerate(missing, 1):
-        packages = " ".join(environment.requirements)
-        sys.stderr.write(f"installing {packages} ({number} of {len(missing)})\n")
-        sys.stderr.flush()
-        create(environment)
-
-
-def _ask(plan: Plan, missing: Sequence[ReleaseEnvironment]) -> None:
-    names = ", ".join(environment.name for environment in missing)
-    packages = ", ".join(environment.requirements[0] for environment in missing)
-    if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise PlanError(
-            f"--runtimes: the environments {names} are not installed ({packages})",
-            f"Install and measure with: {_command(plan)}",
-        )
-    sys.stderr.write(f"Install {packages} into {environments_folder()}? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise PlanError(
-            f"--runtimes: the environments {names} are not installed ({packages})",
-            "Leave their runtimes out, or name interpreters with --python NAME=PATH",
-        )
-
-
-def _command(plan: Plan) -> str:
-    """The command that agrees in advance; flags alone can't say a plan of several grids."""
-    words = flags_of(plan) if len(plan.sweeps) == 1 else ("…",)
-    return graphlap_line("check" if plan.check else "run", *words, "--install")

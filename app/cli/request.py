@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from app.cases.errors import PlanError
 from app.formatting.case_labels import model_labels
 from app.formatting.text import counted, printable
+from app.machine.release_environments import ReleaseEnvironment, create, environments_folder
+from app.plan.command import flags_of, graphlap_line
 from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
 from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.options import config_text, layers_of, layers_of_run, origin_of, plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.runtime_selection import with_default_runtimes
+from app.plan.runtime_selection import missing_releases, with_default_runtimes
 from app.plan.settings.table import by_key
 from app.present.console.streams import ResilientStream
 from app.run_folder.manifest import Manifest
@@ -59,6 +61,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     if manifest is not None:
         flags = _with_absolute_paths(flags, manifest.requested_plan)
+    _make_missing(plan, flags.install)
     return run_plan(flags, plan, layers, manifest, then)
 
 
@@ -124,3 +127,39 @@ def _requested_plan(flags: argparse.Namespace, manifest: Manifest | None) -> Pla
     resumed = manifest.requested_plan.model_copy(update=explicit_settings(flags, "plan"))
     reject_exclusions(resumed)
     return resumed
+
+
+def _make_missing(plan: Plan, agreed: bool) -> None:
+    """Make the environments that the plan lacks, if that was `agreed` or a person at a terminal
+    agrees now; PlanError where nobody does, and for one that can't be made."""
+    missing = missing_releases(plan)
+    if missing and not agreed:
+        _ask(plan, missing)
+    for number, environment in enumerate(missing, 1):
+        packages = " ".join(environment.requirements)
+        sys.stderr.write(f"installing {packages} ({number} of {len(missing)})\n")
+        sys.stderr.flush()
+        create(environment)
+
+
+def _ask(plan: Plan, missing: Sequence[ReleaseEnvironment]) -> None:
+    names = ", ".join(environment.name for environment in missing)
+    packages = ", ".join(environment.requirements[0] for environment in missing)
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise PlanError(
+            f"--runtimes: the environments {names} are not installed ({packages})",
+            f"Install and measure with: {_command(plan)}",
+        )
+    sys.stderr.write(f"Install {packages} into {environments_folder()}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise PlanError(
+            f"--runtimes: the environments {names} are not installed ({packages})",
+            "Leave their runtimes out, or name interpreters with --python NAME=PATH",
+        )
+
+
+def _command(plan: Plan) -> str:
+    """The command that agrees in advance; flags alone can't say a plan of several grids."""
+    words = flags_of(plan) if len(plan.sweeps) == 1 else ("…",)
+    return graphlap_line("check" if plan.check else "run", *words, "--install")
