@@ -167,7 +167,8 @@ def _reader(hint: Any, finite: bool) -> Reader:
     if origin in (frozenset, list):
         return _many(origin, _reader(arguments[0], finite))
     if origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
-        return _mapping(_reader(arguments[1], finite))
+        read_item = _reader(arguments[1], finite)
+        return _object(lambda _: read_item)
     raise TypeError(f"the codec cannot read values of the type {hint}")
 
 
@@ -197,7 +198,9 @@ def _scalar(kind: type, finite: bool) -> Reader:
 
     def whole(data: Any) -> Any:
         if type(data) is int:
-            return data if data in _INTEGERS else _check_depth(data)
+            if data in _INTEGERS:
+                return data
+            raise _no("a number of this size", data)
         raise _no(expectation, data)
 
     def real(data: Any) -> Any:
@@ -210,12 +213,6 @@ def _scalar(kind: type, finite: bool) -> Reader:
         raise _no(expectation, data)
 
     return {int: whole, float: real}.get(kind, plain)
-
-
-def _check_depth(data: Any) -> Any:
-    if data not in _INTEGERS:
-        raise _no("a number of this size", data)
-    return data
 
 
 def _as_float(data: int) -> float:
@@ -314,10 +311,6 @@ def _object(reader_of: Callable[[str], Reader | None]) -> Reader:
         return items
 
     return read
-
-
-def _mapping(read_item: Reader) -> Reader:
-    return _object(lambda _: read_item)
 
 
 def _known_keys(kind: Any, finite: bool) -> Reader:

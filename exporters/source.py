@@ -29,7 +29,6 @@ from exporters.agreement import (
 from exporters.cache import Store, done
 from exporters.diagnostics import Diagnostic
 from exporters.file_access import arrays_sha256
-from exporters.inputs import Arrays as InputsArrays
 from exporters.inputs import cast_inputs, cast_specs, largest_of, limited_inputs, seeded_inputs
 from exporters.types import (
     PACKAGED,
@@ -324,6 +323,15 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """As `ExportedModel` has them; None where a shape or an operator is not known."""
+
+    parameters: int | None
+    parameters_with_buffers: int | None
+    macs: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """A model's float32 graph in the store, and what was counted; `stored`: it was there already.
 
@@ -338,9 +346,7 @@ class Graph:
     path: Path
     opset: int
     outputs: tuple[TensorSpec, ...]
-    parameters: int | None
-    parameters_with_buffers: int | None
-    macs: int | None
+    counts: Counts
     stored: bool
     factory: Factory | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -414,16 +420,14 @@ def rotation_of(
     }
 
 
-def _sets(subject: Subject, point: Point, files: Sequence[Path], seed: int) -> list[InputsArrays]:
+def _sets(subject: Subject, point: Point, files: Sequence[Path], seed: int) -> list[Arrays]:
     if files:
         return [own_inputs(file, subject.inputs, point) for file in files[1:]]
     seeds = range(seed + 1, seed + DRAWN_SETS)
     return [seeded_inputs(subject.inputs, point, set_seed, subject.examples) for set_seed in seeds]
 
 
-def _store_inputs(
-    store: Store, subject: Subject, precision: Precision, arrays: InputsArrays
-) -> str:
+def _store_inputs(store: Store, subject: Subject, precision: Precision, arrays: Arrays) -> str:
     fed = cast_inputs(arrays, cast_specs(subject.inputs, precision), precision)
     about: Mapping[str, str] = {"inputs of a rotation": arrays_sha256(fed)}
     return str(
@@ -431,7 +435,7 @@ def _store_inputs(
     )
 
 
-def _write_inputs(folder: Path, arrays: InputsArrays) -> Made:
+def _write_inputs(folder: Path, arrays: Arrays) -> Made:
     path = folder / "inputs.npz"
     save_reference(str(path), Reference(arrays, {}))
     return Made({INPUTS: path})

@@ -29,6 +29,7 @@ from exporters.onnx_files.graph import (
     reads,
 )
 from exporters.onnx_files.products import node_macs, packed_elements
+from exporters.source import Counts
 from exporters.types import Made, TensorSpec, is_engine_format, load_reference
 
 _PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
@@ -277,15 +278,6 @@ _NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     "NonMaxSuppression": (2, 3, 4),
 }
 """By operator, the inputs that hold no weights."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """As `ExportedModel` has them; None where a shape or an operator is not known."""
-
-    parameters: int | None
-    parameters_with_buffers: int | None
-    macs: int | None
 
 
 UNKNOWN = Counts(None, None, None)

@@ -149,14 +149,11 @@ class FileSource:
             packages=("onnx",),
         )
         objection = str(cache_entry.entry.facts[OBJECTION])
-        counts = UNKNOWN if is_engine_format(face.path) else count(self.proto, points[0])
         graph = Graph(
             path=cache_entry.entry.files[MODEL],
             opset=face.opset,
             outputs=face.outputs,
-            parameters=counts.parameters,
-            parameters_with_buffers=counts.parameters_with_buffers,
-            macs=counts.macs,
+            counts=UNKNOWN if is_engine_format(face.path) else count(self.proto, points[0]),
             stored=cache_entry.stored,
             sources=sources,
             beside=tuple(file for label, file in cache_entry.entry.files.items() if label != MODEL),

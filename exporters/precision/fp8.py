@@ -144,8 +144,10 @@ class _Quantising:
                 self._nodes.append(quantiser)
             else:
                 array = numpy_helper.to_array(weight)
-                scale = _scale(_largest_by(array, axis))
-                self._keep(quantised_name, (array / _align_scale(scale, array, axis)).astype(_FP8))
+                other_axes = tuple(k for k in range(array.ndim) if k != axis)
+                scales = _scale(np.abs(array).max(other_axes, initial=0.0, keepdims=True))
+                scale = scales.ravel() if axis is not None else scales.reshape(())
+                self._keep(quantised_name, (array / scales).astype(_FP8))
             self._keep(parts[1], scale)
             self._keep(parts[2], np.zeros(scale.shape, _FP8))
             back = helper.make_node("DequantizeLinear", parts, [f"{quantised_name}_back"])
@@ -166,19 +168,6 @@ def _channels(node: NodeProto, rank: int) -> int:
         is_transposed = any(a.name == "transB" and a.i for a in node.attribute)
         return 0 if is_transposed else 1
     return rank - 1
-
-
-def _largest_by(array: np.ndarray, axis: int | None) -> np.ndarray:
-    other_axes = None if axis is None else tuple(k for k in range(array.ndim) if k != axis)
-    return np.asarray(np.abs(array).max(axis=other_axes, initial=0.0), np.float32)
-
-
-def _align_scale(scale: np.ndarray, array: np.ndarray, axis: int | None) -> np.ndarray:
-    return (
-        scale
-        if axis is None
-        else scale.reshape([-1 if k == axis else 1 for k in range(array.ndim)])
-    )
 
 
 def _scale(largest: np.ndarray | np.float32) -> np.ndarray:

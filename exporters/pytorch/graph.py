@@ -13,7 +13,7 @@ from exporters.agreement import difference, tolerance_of
 from exporters.inputs import NO_EXAMPLES, Arrays, seeded_inputs
 from exporters.onnx_files.counts import arithmetic
 from exporters.pytorch.module import ModuleEvaluator
-from exporters.source import Point
+from exporters.source import Counts, Point
 from exporters.types import Definition, ExportError, Made, TensorSpec
 from exporters.validation import Numbers, check_file, check_numbers
 
@@ -26,7 +26,7 @@ WEIGHTS = "weights"
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What is kept beside the graph; the counts are as `ExportedModel` has them.
+    """What is kept beside the graph.
 
     `runs` is False where ONNX Runtime's CPU provider lacks a kernel, so that the graph could
     not be run beside its module. `is_disputed` says that ONNX Runtime gave other outputs than
@@ -36,9 +36,7 @@ class GraphFacts:
 
     opset: int
     outputs: tuple[TensorSpec, ...]
-    parameters: int
-    parameters_with_buffers: int
-    macs: int | None
+    counts: Counts
     runs: bool
     written_inputs: tuple[str, ...] = ()
     is_disputed: bool = False
@@ -74,7 +72,6 @@ def exported(
     points, expected = _trace_outputs(definition, evaluator, feeds_at)
     example_shapes = [[array.shape for array in arrays.values()] for arrays in expected]
     shapes = output_shapes(definition.outputs, points, example_shapes)
-    parameters, with_buffers = parameter_counts(evaluator.module)
     default = feeds_at(definition.axes).values()
     outputs = tuple(
         TensorSpec(name, array.dtype.name, shapes[name]) for name, array in expected[0].items()
@@ -96,9 +93,10 @@ def exported(
     facts = GraphFacts(
         opset=OPSET,
         outputs=outputs,
-        parameters=parameters,
-        parameters_with_buffers=with_buffers,
-        macs=macs(evaluator.flat, [torch.from_numpy(array) for array in default]),
+        counts=Counts(
+            *parameter_counts(evaluator.module),
+            macs(evaluator.flat, [torch.from_numpy(array) for array in default]),
+        ),
         runs=numbers.runs,
         is_disputed=numbers.is_disputed,
         written_inputs=tuple(sorted(evaluator.written_inputs)),

@@ -151,8 +151,9 @@ class _Export:
             types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
             for file in references.files.values():
                 refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
-        if graph.macs is None and references.files and not is_engine_format(graph.path):
-            graph = replace(graph, macs=_macs_of_run(request, store, subject, graph, references))
+        if graph.counts.macs is None and references.files and not is_engine_format(graph.path):
+            macs = _macs_of_run(request, store, subject, graph, references)
+            graph = replace(graph, counts=replace(graph.counts, macs=macs))
         return _Part(graph, executed_graph, _arithmetic(store, executed_graph.path), references)
 
 
@@ -268,9 +269,9 @@ def _describe(
         factory=graph.factory,
         layers=subject.layers,
         width=subject.width,
-        parameters=graph.parameters,
-        parameters_with_buffers=graph.parameters_with_buffers,
-        macs=graph.macs,
+        parameters=graph.counts.parameters,
+        parameters_with_buffers=graph.counts.parameters_with_buffers,
+        macs=graph.counts.macs,
         precision_exceptions=executed.exceptions,
         sources=graph.sources,
         inputs_drawn=drawn if is_drawn else given,

@@ -342,7 +342,7 @@ def cpu_entries(precision: Precision, options: Mapping[str, OptionValue]) -> dic
     return entries
 
 
-_LEVELS = {"all": "ALL", "extended": "EXTENDED", "basic": "BASIC", "off": "DISABLE_ALL"}
+_LEVELS = {level: f"ENABLE_{level.upper()}" for level in LEVELS} | {"off": "DISABLE_ALL"}
 # What Triton's backend calls them; its own default is everything.
 _TRITON_LEVELS = {"extended": 1, "basic": -1, "off": 2}
 
@@ -352,15 +352,13 @@ def usage(setup: Used) -> Usage:
     settings, options = setup.settings, setup.settings.options
     parallel = options["execution_mode"] == "parallel"
     level = str(options["graph_optimization"])
-    name = _LEVELS[level]
-    level_name = name if name == "DISABLE_ALL" else f"ENABLE_{name}"
     lines = [
         "import onnxruntime as ort",
         "",
         "options = ort.SessionOptions()",
         f"options.intra_op_num_threads = {settings.threads}",
         f"options.inter_op_num_threads = {settings.threads if parallel else 1}",
-        f"options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_{level_name}",
+        f"options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_{_LEVELS[level]}",
         f"options.enable_mem_pattern = {bool(options['memory_pattern'])}",
         f"options.enable_cpu_mem_arena = {bool(options['memory_arena'])}",
     ]

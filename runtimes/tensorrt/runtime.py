@@ -115,11 +115,7 @@ ENGINE_DIR = Option(
     tuned=False,
 )
 STREAMS = Option(
-    "streams",
-    1,
-    "how many execution contexts of one engine run at once",
-    minimum=1,
-    maximum=64,
+    "streams", 1, "how many execution contexts of one engine run at once", minimum=1, maximum=64
 )
 
 

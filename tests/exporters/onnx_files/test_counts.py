@@ -11,7 +11,8 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from exporters.messages import ExportRequest
-from exporters.onnx_files.counts import Arithmetic, Counts, arithmetic, count
+from exporters.onnx_files.counts import Arithmetic, arithmetic, count
+from exporters.source import Counts
 from exporters.worker import export
 from tests.exporters.support import LIGHT, WorkerProcess, graph, nodes_of, save_affine, tensor
 
