@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.cases.errors import PlanError
+from app.cases.errors import PlanError, suggestion
 from app.cases.setting import (
     Bounds,
     Form,
@@ -138,6 +138,15 @@ def test_a_switch_has_no_word() -> None:
     assert (Switch().read(True, "--x"), off.read(True, "--x")) == (True, False)
     assert (off.parts(False), list(flag_words("--x", off, False))) == ([], ["--x"])
     assert words_of(None, "--x") == []
+
+
+def test_a_word_that_is_not_known_gets_the_nearest_or_a_dozen() -> None:
+    names = [f"n{k}" for k in range(13)]
+    dozen = f"use one of {', '.join(names[:12])}"
+    assert (suggestion("?", names[:12]), suggestion("?", names)) == (dozen, f"{dozen} and 1 more")
+    assert suggestion("?", names, "look there") == "look there"
+    assert suggestion("n", ["m", "n-a"]) == "did you mean 'n-a'?"
+    assert suggestion("abcx", ["abcd", "x"]) == "did you mean 'abcd'?"
 
 
 def test_bounds_are_added_where_they_are_set() -> None:

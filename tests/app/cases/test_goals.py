@@ -66,6 +66,7 @@ def test_what_is_none_is_refused(word: str, said: str) -> None:
         ("p99.9=800us", "p99.9=800us", 0.001),
         ("p50 = 0.5s", "p50=500ms", 0.5),
         ("mean=2.5ms", "mean=2.5ms", 2500.0),
+        ("mean=86400s", "mean=86400s", 86400e6),
     ],
 )
 def test_a_target_says_what_may_be_late_and_reads_back(
@@ -91,6 +92,7 @@ def test_a_target_says_what_may_be_late_and_reads_back(
         ("p100=5ms", "between 0 and 100"),
         ("p99.9999999=5ms", "independent runs"),
         ("p10=5ms", "lets most requests be late"),
+        ("p99=86401s", "more than a day"),
     ],
 )
 def test_what_is_no_target_is_refused_with_a_remedy(text: str, said: str) -> None:

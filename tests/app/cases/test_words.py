@@ -79,6 +79,7 @@ def test_arrivals_in_a_second() -> None:
         ("cold:64MB", Condition("cold", bytes=64_000_000), "cold:64MB"),
         ("cold:64 mib", Condition("cold", bytes=67_108_864), "cold:64MiB"),
         ("cold:1.5GiB", Condition("cold", bytes=1_610_612_736), "cold:1536MiB"),
+        ("cold:4096B", Condition("cold", bytes=4096), "cold:4KiB"),
         ("cold:4097B", Condition("cold", bytes=4097), "cold:4097B"),
         ("cold-l2", Condition("cold-l2"), "cold-l2"),
         ("sustained:30min", Condition("sustained", seconds=1800.0), "sustained:30m"),
@@ -157,6 +158,7 @@ def test_going_without_is_a_word_too() -> None:
         ("max=0,wait=2ms", "collects 0 requests; use max=1 to max=1024"),
         ("max=5000,wait=2ms", "use max=1 to max=1024"),
         ("max=8,wait=11s", "waits too long; use at most wait=10s"),
+        ("max=8,wait=1.0005us", "part of a nanosecond"),
         ("", "is not known"),
     ],
 )

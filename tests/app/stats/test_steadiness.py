@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,15 @@ import pytest
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
 from app.stats.open_loop import settling_s
-from app.stats.steadiness import has_settled, movement, window_medians
+from app.stats.steadiness import (
+    has_settled,
+    movement,
+    noise,
+    slope,
+    step,
+    trend_z,
+    window_medians,
+)
 from app.workers.open_loop import MAXIMUM_ARRIVALS, timed_schedule
 from tests.simulated.queues import SERVICE_NS, simulate_queue
 
@@ -108,6 +117,25 @@ def test_a_decaying_warm_up_is_not_settled_while_more_than_a_percent_is_to_come(
         medians = 100.0 * (1 + 0.1 * np.exp(-time_s / 0.4)) * (1 + 0.005 * rng.standard_normal(10))
         early += bool(has_settled(medians.tolist()))
     assert early / REPEATS <= 0.01
+
+
+@pytest.mark.parametrize("count", range(8, 14))
+def test_slope_trend_and_step_are_those_of_all_pairs_and_places(count: int) -> None:
+    windows = np.random.default_rng(count).integers(95, 105, count).astype(float)
+    pairs = list(combinations(range(count), 2))
+    assert slope(windows) == np.median([(windows[j] - windows[i]) / (j - i) for i, j in pairs])
+    score = sum(np.sign(windows[j] - windows[i]) for i, j in pairs)
+    variance = count * (count - 1) * (2 * count + 5) / 18
+    assert trend_z(windows) == pytest.approx((score - np.sign(score)) / variance**0.5)
+    spread = (sum((b - a) ** 2 for a, b in pairwise(windows)) / (count - 1) / 2) ** 0.5
+    assert noise(windows) == pytest.approx(spread)
+    errors = {
+        place: (windows[place:].mean() - windows[:place].mean())
+        / (spread * (1 / place + 1 / (count - place)) ** 0.5)
+        for place in range(1, count)
+    }
+    place = max(errors, key=lambda place: abs(errors[place]))
+    assert step(windows) == pytest.approx((place, errors[place]))
 
 
 def test_too_few_windows_say_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from app.stats.intervals import (
     RoundCorrelation,
     interval_between,
     round_correlation,
+    tail_allowance,
     typical,
     unseen_share,
 )
@@ -406,3 +408,21 @@ def test_many_rounds_take_little_memory() -> None:
     tracemalloc.stop()
     assert correlation.inflation == pytest.approx(1.0, abs=0.1)
     assert peak < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("slow", "rounds", "share"),
+    [
+        (0, 8, 0.0),
+        (1, 7, 0.0),
+        (1, 8, 1.0),  # no eight numbers have a longer tail
+        (4, 8, 0.0),
+        # The kurtosis of 2 in 10 is 3.25, of normal numbers 27 / 11, and 8 + 1 / 9 at most.
+        (2, 10, (3.25 - 27 / 11) / (8 + 1 / 9 - 27 / 11)),
+    ],
+)
+def test_slow_rounds_are_allowed_for_by_their_kurtosis(
+    slow: int, rounds: int, share: float
+) -> None:
+    logarithms = np.array([0.5] * slow + [0.25] * (rounds - slow))
+    assert math.log(tail_allowance(logarithms)) == pytest.approx(1.4 * share)

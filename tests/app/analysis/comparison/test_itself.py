@@ -70,6 +70,10 @@ def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
         assert case.wrong / case.comparisons < 0.35, (
             "all four of a comparison fall one way in 1 of 8"
         )
+    p50, everything = result.overall
+    assert p50.wrong == everything.wrong > 0
+    wrong = [case.wrong for case in result.cases]
+    assert max(wrong) <= everything.wrong <= sum(wrong)
 
 
 def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:

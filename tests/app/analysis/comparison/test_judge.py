@@ -190,6 +190,30 @@ def test_inputs_that_were_fed_otherwise_are_named(
     assert case.fed_otherwise == expected
 
 
+def test_a_percentile_of_one_side_alone_is_missing(tmp_path: Path) -> None:
+    sides = sides_of(tmp_path / "run", runs=((300,) * 3, (30,) * 3))
+    for pair in (Pair("mlp", *sides), Pair("mlp", *reversed(sides))):
+        (case,) = judge_pairs([pair], 0.02, True, ["p50", "p99", "p999"])
+        assert (set(case.percentiles), case.missing) == ({"p50"}, ("p99",))
+
+
+@pytest.mark.parametrize(("shared", "places"), [(2, [0, 1, 2, 3, 4]), (3, [0, 1, 2])])
+def test_rounds_of_shared_turns_are_judged_alone_where_they_are_enough(
+    tmp_path: Path, shared: int, places: list[int]
+) -> None:
+    """The last round of the second has no turns: it was measured by itself."""
+    first, second = sides_of(tmp_path / "run", 1.0, ((30,) * 5, (30,) * 5))
+    sets = [("a", "a" if n < shared else "b") for n in range(5)]
+    first = replace(first, turns={n: (one, (1.0,) * 9) for n, (one, _) in enumerate(sets)})
+    second = replace(
+        second, turns={n: (other, (1.0,) * 9) for n, (_, other) in enumerate(sets[:4])}
+    )
+    rounds = Pair("mlp", first, second).rounds("mean")
+    assert rounds is not None
+    figures = first.by_round("mean")
+    assert rounds.first == pytest.approx([figures[place] for place in places])
+
+
 def test_a_verdict_is_a_word_with_its_code_and_reason() -> None:
     texts = [
         Sides(2.0, 3.0, verdict).verdict_text
