@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError, suggestion
+from app.cases.scenario import Scenario
 from app.cases.setting import (
     Bounds,
     Form,
@@ -117,6 +118,9 @@ def test_a_form_writes_what_it_reads(
     ("form", "text"),
     [
         (Word(INTEGER), "0"),
+        (Word(INTEGER), "a; b: c"),
+        (Word(size_in_bytes), "a; b: c"),
+        (Word(Scenario.parse), "a; b: c"),
         (Words(INTEGER), "1,,2"),
         (Words(INTEGER), "1,0"),
         (Words(INTEGER, repeated=True), "1,,2"),
@@ -129,8 +133,11 @@ def test_a_form_writes_what_it_reads(
 )
 def test_what_a_form_can_not_read_names_the_flag(form: Form, text: str) -> None:
     argument = [text] if form.action == "append" else text
-    with pytest.raises(PlanError, match=r"^--x"):
+    with pytest.raises(PlanError, match=r"^--x") as exc_info:
         form.read(argument, "--x")
+    error = exc_info.value
+    assert error.option.startswith("--x") and error.remedy
+    assert text.partition("; ")[2] in error.cause, "a cause with a semicolon is whole"
 
 
 def test_a_switch_has_no_word() -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from app.cases.errors import PlanError
-from app.cases.scenario import Scenario
-from app.cases.setting import integer_from, parsed, size_in_bytes
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
@@ -236,20 +233,3 @@ def test_a_number_that_is_not_finite_is_refused(values: Any, end: float) -> None
 def test_an_empty_draft_is_no_plan_and_says_what_is_missing() -> None:
     with pytest.raises(PlanError, match="models"):
         checked(EMPTY)
-
-
-@pytest.mark.parametrize(
-    ("read", "flag"),
-    [
-        (size_in_bytes, "--memory-limit"),
-        (integer_from(1), "--rounds"),
-        (Scenario.parse, "--scenario"),
-    ],
-)
-def test_a_cause_with_a_semicolon_is_whole(read: Callable[[str], Any], flag: str) -> None:
-    torn = "a; b: c"
-    with pytest.raises(PlanError) as exc_info:
-        parsed(read, torn, flag)
-    error = exc_info.value
-    assert error.option == flag and error.remedy
-    assert torn in error.cause and torn not in error.remedy

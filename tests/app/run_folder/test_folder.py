@@ -82,14 +82,6 @@ def test_damage_inside_a_journal_is_told_and_not_passed_over(tmp_path: Path) -> 
         read_run(tmp_path / "run")
 
 
-def test_a_round_recorded_twice_counts_once(tmp_path: Path) -> None:
-    with started(tmp_path / "run") as folder:
-        record(folder, CASE, 0, [10.0] * 8)
-        record(folder, CASE, 0, [20.0] * 8)
-    (result,) = read_run(tmp_path / "run").rounds_of(CASE)
-    assert result.duration_s == pytest.approx(80e-6)
-
-
 def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
     with started(tmp_path / "run"):
         assert is_being_written(tmp_path / "run")
