@@ -21,8 +21,6 @@ from app.machine.placement import (
     usable_cores,
 )
 
-CORES = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no cores to choose here")
-
 
 @pytest.mark.parametrize(
     ("text", "cores"),
@@ -41,9 +39,6 @@ def test_what_is_no_list_is_refused_and_no_huge_one_is_built(text: str) -> None:
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_a_list_that_is_written_says_the_same_cores(cores: set[int]) -> None:
     assert set(listed(as_list(cores))) == cores
-
-
-def test_neighbours_are_written_as_a_range() -> None:
     assert as_list([9, 0, 1, 2, 5, 6]) == "0-2,5-6,9"
 
 
@@ -55,7 +50,7 @@ def test_the_cores_of_another_machine_are_read(tmp_path: Path) -> None:
     assert usable_cores() <= cores_online()
 
 
-@CORES
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no cores to choose here")
 def test_what_is_started_on_cores_has_them_and_the_starter_its_own_again() -> None:
     cores, last = usable_cores(), max(usable_cores())
     with on_cores({last}):
@@ -66,31 +61,17 @@ def test_what_is_started_on_cores_has_them_and_the_starter_its_own_again() -> No
     assert usable_cores() == cores
 
 
-NODES = "sys/devices/system/node"
-
-
-TWO_SOCKETS = {"node0": "0-3,8-11\n", "node1": "4-7,12-15\n", "node2": "\n"}
-
-
-@pytest.fixture
-def two_sockets(tmp_path: Path) -> Path:
-    for node, cores in TWO_SOCKETS.items():
-        (tmp_path / NODES / node).mkdir(parents=True)
-        (tmp_path / NODES / node / "cpulist").write_text(cores)
-    (tmp_path / NODES / "has_memory").write_text("0-2\n")
-    return tmp_path
-
-
-def test_cores_of_two_sockets_are_told_apart(two_sockets: Path) -> None:
-    assert nodes_of({2, 9}, two_sockets) == (0,)
-    assert nodes_of({4}, two_sockets) == (1,)
-    assert nodes_of({3, 12}, two_sockets) == (0, 1)
-    assert nodes_with_memory(two_sockets) == (0, 1, 2)
-
-
-def test_a_system_that_tells_no_nodes_has_none(tmp_path: Path) -> None:
-    assert nodes_of({0}, tmp_path) == ()
-    assert nodes_with_memory(tmp_path) == ()
+def test_cores_of_two_sockets_are_told_apart(tmp_path: Path) -> None:
+    assert nodes_of({0}, tmp_path) == nodes_with_memory(tmp_path) == (), "a system tells none"
+    nodes = tmp_path / "sys/devices/system/node"
+    for node, cores in (("node0", "0-3,8-11\n"), ("node1", "4-7,12-15\n"), ("node2", "\n")):
+        (nodes / node).mkdir(parents=True)
+        (nodes / node / "cpulist").write_text(cores)
+    (nodes / "has_memory").write_text("0-2\n")
+    assert nodes_of({2, 9}, tmp_path) == (0,)
+    assert nodes_of({4}, tmp_path) == (1,)
+    assert nodes_of({3, 12}, tmp_path) == (0, 1)
+    assert nodes_with_memory(tmp_path) == (0, 1, 2)
 
 
 BIND = """
@@ -110,15 +91,10 @@ def bound(node: int) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="no nodes are told here")
 def test_memory_that_is_bound_lies_on_its_node_by_the_kernels_own_account() -> None:
+    why, lies_there, _ = bound(1000)
+    assert why != "bound" and lies_there == "False", "a node that is not there"
     (node, *_) = nodes_of(usable_cores())
     why, lies_there, _ = bound(node)
     if "not permitted" in why:
         pytest.skip("a container may forbid it")
     assert (why, lies_there) == ("bound", "True")
-
-
-@pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="no nodes are told here")
-def test_a_node_that_is_not_there_is_told_and_nothing_is_bound() -> None:
-    why, lies_there, _ = bound(1000)
-    assert why != "bound"
-    assert lies_there == "False"

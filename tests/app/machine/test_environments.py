@@ -8,7 +8,6 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.machine.installed_runtimes import (
-    Environment,
     asked,
     availability,
     availability_of,
@@ -25,34 +24,22 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_environment(tmp_path_factory.mktemp("environment"), "numpy", "onnxruntime")
 
 
-@pytest.fixture(scope="module")
-def environment(python: Path) -> Environment:
-    return asked("other", str(python))
-
-
 def refusal(python: Path | str) -> str:
     with pytest.raises(PlanError) as caught:
         asked("other", interpreter(str(python)))
     return str(caught.value)
 
 
-def test_an_environment_tells_what_it_has_and_what_it_lacks(
-    environment: Environment, python: Path
-) -> None:
+def test_an_environment_tells_what_it_has_and_what_it_lacks(python: Path) -> None:
+    environment, environments = asked("other", str(python)), {"other": str(python)}
     assert environment.runtimes["ort-cpu"].availability == availability("ort-cpu")
     lacking = environment.runtimes["openvino-cpu"].availability
     remedy = f"{python} -m pip install openvino"
     assert lacking == Unavailable("OpenVINO is not installed", remedy)
-
-
-def test_what_is_installed_here_is_not_there(python: Path) -> None:
     local_state = availability_of("torch-cpu", {})
-    other_state = availability_of("torch-cpu@other", {"other": str(python)})
+    other_state = availability_of("torch-cpu@other", environments)
     assert isinstance(local_state, Available) and isinstance(other_state, Unavailable)
-
-
-def test_devices_are_asked_of_the_environment(python: Path) -> None:
-    runtime = runtime_of("ort-cuda@other", {"other": str(python)})
+    runtime = runtime_of("ort-cuda@other", environments)
     assert runtime.name == "ort-cuda" and runtime.devices() == ()
 
 
@@ -84,26 +71,17 @@ def test_a_path_without_an_interpreter_is_refused(tmp_path: Path, python: Path) 
     assert f"give {python}" in refusal(python.parents[1])
 
 
-def test_a_program_that_is_no_python_is_refused(tmp_path: Path) -> None:
-    assert "true is no Python interpreter" in refusal("true")
-    assert "is no Python interpreter" in refusal(write_program(tmp_path / "p", "Python, honestly"))
-
-
 @pytest.mark.parametrize("says", ["CPython 2.7.18", "CPython 3.10.14", "PyPy 3.11.13"])
 def test_another_python_is_refused_by_its_name(tmp_path: Path, says: str) -> None:
     message = refusal(write_program(tmp_path / "python", says))
     assert f"'other' is {says}: give an interpreter of CPython 3.11 or later" in message
+    assert "true is no Python interpreter" in refusal("true")
+    assert "is no Python interpreter" in refusal(write_program(tmp_path / "p", "Python, honestly"))
 
 
 def test_an_environment_without_numpy_is_refused_with_what_installs_it(tmp_path: Path) -> None:
     python = make_environment(tmp_path)
     assert f"lacks numpy, which a measuring process needs: {python} -m pip" in refusal(python)
-
-
-def test_an_environment_that_breaks_our_children_is_told_with_its_last_words(
-    tmp_path: Path,
-) -> None:
-    python = make_environment(tmp_path)
     (site,) = tmp_path.glob("lib/python*/site-packages")
     (site / "numpy.py").write_text("raise ImportError('torn')")
     assert "can't list its runtimes (ImportError: torn)" in refusal(python)

@@ -41,11 +41,6 @@ def of(release: str) -> ReleaseEnvironment:
     return environment
 
 
-def pinned(environment: ReleaseEnvironment) -> set[str]:
-    lines = (environment.folder / environments.PINNED).read_text("utf-8").splitlines()
-    return {line for line in lines if line.startswith(("numpy==", "onnxruntime=="))}
-
-
 def test_only_the_release_of_an_engine_with_wheels_makes_an_environment() -> None:
     names = ["ort-cpu", "ort-cpu@spring", "ort-cpu@1.20", "openvino-cpu@2025.4.1", "fake@1.20"]
     names += ["fpga:v80@sdk26", "ort-cpu@1", "no-such@1.20", "ort-cpu@1.20.x"]
@@ -53,31 +48,37 @@ def test_only_the_release_of_an_engine_with_wheels_makes_an_environment() -> Non
         "1.20": ReleaseEnvironment("1.20", ("onnxruntime",)),
         "2025.4.1": ReleaseEnvironment("2025.4.1", ("openvino",)),
     }
-
-
-def test_two_engines_of_one_name_share_an_environment() -> None:
     (both,) = release_environments(["torch-cpu@2.7", "ort-cpu@2.7"]).values()
-    assert both.packages == ("onnxruntime", "torch")
-    assert both.folder != of("2.7").folder
+    assert both.packages == ("onnxruntime", "torch") and both.folder != of("2.7").folder
+    for release, numpy in (("1.17.3", "numpy<2"), ("1.18", "numpy<2"), ("1.19", "numpy")):
+        assert of(release).requirements == (f"onnxruntime=={release}.*", numpy)
 
 
 @pytest.mark.parametrize(
-    ("release", "numpy"), [("1.17.3", "numpy<2"), ("1.18", "numpy<2"), ("1.19", "numpy")]
-)
-def test_an_old_engine_gets_an_old_numpy(release: str, numpy: str) -> None:
-    assert of(release).requirements == (f"onnxruntime=={release}.*", numpy)
-
-
-def test_the_newest_of_a_release_is_installed_and_written_down() -> None:
-    environment = of("1.20")
+    ("release", "versions"),
+    [("1.20", ("onnxruntime==1.20.1", "numpy==2.1.0")),
+     ("1.18", ("onnxruntime==1.18.0", "numpy==1.26.4"))],
+)  # fmt: skip
+def test_the_newest_of_a_release_is_installed_written_down_and_made_again(
+    release: str, versions: tuple[str, ...]
+) -> None:
+    environment = of(release)
+    old, new = (environments.environments_folder() / f".aside-{age}" for age in ("old", "new"))
+    for aside in (old, new):
+        (aside / "environment").mkdir(parents=True)
+    os.utime(old, (0, 0))
     assert not environment.exists
     create(environment)
-    assert environment.exists
-    assert pinned(environment) >= {"onnxruntime==1.20.1", "numpy==2.1.0"}
-    answer = asked("1.20", environment.python)
+    assert not old.exists(), "a killed installation left it"
+    assert new.exists(), "somebody may be at it now"
+    lines = (environment.folder / environments.PINNED).read_text("utf-8").splitlines()
+    assert {*lines} >= {*versions}
+    answer = asked(release, environment.python)
     assert isinstance(answer.runtimes["ort-cpu"].availability, Available)
-    create(of("1.18"))
-    assert pinned(of("1.18")) >= {"onnxruntime==1.18.0", "numpy==1.26.4"}
+    Path(environment.python).unlink()
+    assert not environment.exists, "its Python is gone"
+    create(environment)
+    subprocess.run([environment.python, "-c", "import numpy"], check=True)
 
 
 def test_the_usable_ones_are_listed_and_examined_by_the_doctor(
@@ -95,37 +96,13 @@ def test_the_usable_ones_are_listed_and_examined_by_the_doctor(
     assert environments.usable() == ()
 
 
-def test_one_that_can_not_be_installed_leaves_nothing() -> None:
-    environment = of("0.9")
-    with pytest.raises(PlanError, match=r"onnxruntime==0\.9\.\*"):
-        create(environment)
-    assert list(environment.folder.parent.iterdir()) == []
-
-
-def test_one_whose_python_is_gone_is_made_again() -> None:
-    environment = of("1.20")
-    create(environment)
-    Path(environment.python).unlink()
-    assert not environment.exists
-    create(environment)
-    assert environment.exists
-    subprocess.run([environment.python, "-c", "import numpy"], check=True)
-
-
-def test_what_a_killed_installation_left_is_removed_later(tmp_path: Path) -> None:
-    folder = environments.environments_folder()
-    old, new = folder / ".aside-old", folder / ".aside-new"
-    for aside in (old, new):
-        (aside / "environment").mkdir(parents=True)
-    os.utime(old, (0, 0))
-    create(of("1.20"))
-    assert not old.exists()
-    assert new.exists(), "somebody may be at it now"
-
-
-def test_without_uv_and_pip_the_option_that_needs_neither_is_named(
+def test_one_that_can_not_be_installed_leaves_nothing_or_names_another_option(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    failing = of("0.9")
+    with pytest.raises(PlanError, match=r"onnxruntime==0\.9\.\*"):
+        create(failing)
+    assert list(failing.folder.parent.iterdir()) == [], "it leaves nothing"
     monkeypatch.setattr(environments, "distributions", lambda name: iter(()))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(PlanError, match="--python"):

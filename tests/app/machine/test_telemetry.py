@@ -21,57 +21,33 @@ def test_a_gpu_is_told_in_our_units() -> None:
     assert (reading.energy_mj, reading.temperature_c) == (5001.0, 41)
     assert reading.process_memory_mb == 3.0, "only the measuring process counts"
     assert reading.throttle == ("power_cap", "hardware_thermal"), "idling is no throttling"
-
-
-def test_what_a_gpu_does_not_tell_is_empty_and_not_zero() -> None:
     deaf = ("nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetComputeRunningProcesses")
     reading = Nvml(FakeNvml(deaf)).read(0, "a", pid=7)
-    assert reading is not None
-    assert reading.energy_mj is None
-    assert reading.process_memory_mb is None
-    assert reading.power_w == 70.0
+    assert reading is not None and reading.power_w == 70.0
+    assert reading.energy_mj is reading.process_memory_mb is None, "empty and not zero"
 
 
 def test_the_gpu_is_the_one_that_calls_itself_so_whatever_number_cuda_gives_it() -> None:
-    """CUDA counts the fastest first, the library by the bus."""
+    """CUDA counts the fastest first, the library by the bus. Others are told only where ours is
+    seen among them: in a container all processes may have other numbers, or none."""
     nvml = Nvml(FakeNvml())
-    for number, uuid, clock in ((0, "b", 1501), (1, "a", 1500), (0, "a", 1500)):
-        reading = nvml.read(number, uuid, pid=7)
+    for number, uuid, clock, pid in ((0, "b", 1501, 7), (1, "a", 1500, 7), (0, "a", 1500, 99)):
+        reading = nvml.read(number, uuid, pid)
         assert reading is not None
         assert (reading.device, reading.clock_mhz) == (f"gpu:{number}", clock)
-
-
-def test_a_part_of_a_gpu_is_known_by_the_other_kind_of_name() -> None:
-    nvml = Nvml(FakeNvml(uuids={"MIG-part": 1}))
-    reading = nvml.read(0, "part", pid=7)
-    assert reading is not None
-    assert reading.clock_mhz == 1501
+        assert reading.other_processes == (1 if pid == 7 else None)
+    assert nvml.read(0, "c", pid=7) is None and nvml.state("c") is None, "it is not there"
 
 
 def test_sharing_by_parts_and_by_the_service_for_several_processes_is_read() -> None:
     nvml = Nvml(FakeNvml(uuids={"MIG-part": 1}, mps_clients=(7, 8), mig_profile="3g.40gb"))
     state, reading = nvml.state("part"), nvml.read(0, "part", pid=7)
     assert state is not None and state.mig_profile == "3g.40gb"
-    assert reading is not None and reading.mps_clients == 2
+    assert reading is not None and (reading.mps_clients, reading.clock_mhz) == (2, 1501)
     whole = Nvml(FakeNvml(("nvmlDeviceGetMPSComputeRunningProcesses",)))
     state, reading = whole.state("a"), whole.read(0, "a", pid=7)
     assert state is not None and state.mig_profile == ""
     assert reading is not None and reading.mps_clients is None
-
-
-def test_a_gpu_that_is_not_there_gives_no_reading() -> None:
-    nvml = Nvml(FakeNvml())
-    assert nvml.read(0, "c", pid=7) is None
-    assert nvml.state("c") is None
-
-
-def test_others_are_told_only_where_ours_is_seen_among_them() -> None:
-    """In a container all processes may have other numbers, or none."""
-    nvml = Nvml(FakeNvml())
-    for pid, count in ((7, 1), (99, None)):
-        reading = nvml.read(0, "a", pid)
-        assert reading is not None
-        assert reading.other_processes == count
 
 
 def test_the_state_of_a_gpu_is_what_its_figures_depend_on() -> None:
@@ -116,18 +92,11 @@ def test_packages_add_up_and_a_counter_that_began_again_goes_on(tmp_path: Path) 
     assert reading is not None
     assert reading.device == "cpu"
     assert reading.energy_mj == pytest.approx((1_000 + 2_000 + 4_000) / 1e3)
-
-
-def test_without_packages_there_is_no_counter(tmp_path: Path) -> None:
+    for counter in tmp_path.glob("*/energy_uj"):
+        counter.unlink()
+    assert rapl.read() is None, "counters that vanish are no reading"
     with pytest.raises(OSError, match="no energy counter"):
-        Rapl(tmp_path)
-
-
-def test_a_counter_that_vanishes_is_no_reading(tmp_path: Path) -> None:
-    folder = package(tmp_path, 0, 1)
-    rapl = Rapl(tmp_path)
-    (folder / "energy_uj").unlink()
-    assert rapl.read() is None
+        Rapl(tmp_path / "intel-rapl:0:0")
 
 
 def test_nothing_is_watched_where_nothing_can_be_told(tmp_path: Path) -> None:

@@ -30,38 +30,22 @@ def models(pattern: Path, **grid: object) -> dict[str, dict[str, int]]:
     return {Path(case.model).name: dict(case.axes) for case in cases}
 
 
-def test_an_element_type_that_nobody_knows_costs_its_own_row_alone(tmp_path: Path) -> None:
-    model = onnx.load(write_add_graph(tmp_path / "sound.onnx"))
+def test_what_is_wrong_with_one_of_many_files_costs_its_row_and_no_time(tmp_path: Path) -> None:
+    """An axis that it leaves open, an element type that nobody knows, or it is no file."""
+    write_add_graph(tmp_path / "sound.onnx", ("batch", 3))
+    write_add_graph(tmp_path / "open.onnx", ("batch", "classes"))
+    model = onnx.load(write_add_graph(tmp_path / "type.onnx"))
     model.graph.input[0].type.tensor_type.elem_type = 99
     onnx.save(model, tmp_path / "type.onnx")
-    assert models(tmp_path / "*.onnx") == {"sound.onnx": {}, "type.onnx": {}}
-
-
-def test_what_is_no_file_costs_its_own_row_and_no_time(tmp_path: Path) -> None:
-    write_add_graph(tmp_path / "sound.onnx", ("batch", 3))
     (tmp_path / "folder.onnx").mkdir()
     os.mkfifo(tmp_path / "pipe.onnx")
     (tmp_path / "nothing.onnx").symlink_to("/dev/zero")
     file_models = models(tmp_path / "*.onnx", batch_size=[4])
     assert file_models.pop("sound.onnx") == {"batch": 4}
-    assert file_models == {"folder.onnx": {}, "pipe.onnx": {}, "nothing.onnx": {}}
-
-
-def test_an_axis_that_one_of_many_files_leaves_open_costs_its_row(tmp_path: Path) -> None:
-    write_add_graph(tmp_path / "sound.onnx", ("batch", 3))
-    write_add_graph(tmp_path / "open.onnx", ("batch", "classes"))
-    assert models(tmp_path / "*.onnx", batch_size=[4]) == {
-        "sound.onnx": {"batch": 4},
-        "open.onnx": {},
-    }
+    odd = ("open.onnx", "type.onnx", "folder.onnx", "pipe.onnx", "nothing.onnx")
+    assert file_models == {name: {} for name in odd}
     with pytest.raises(PlanError, match="'classes' of "):
         models(tmp_path / "open.onnx", batch_size=[4])
-
-
-def test_open_axes_are_given_sizes_and_sums_follow_them(tmp_path: Path) -> None:
-    write_add_graph(tmp_path / "a.onnx", ("batch", "past", 8))
-    assert models(tmp_path / "a.onnx") == {"a.onnx": {"batch": 1, "past": 128}}
-    assert models(tmp_path / "a.onnx", axes={"past": [7]}) == {"a.onnx": {"batch": 1, "past": 7}}
 
 
 def test_all_axes_of_all_files_that_need_a_size_are_named_at_once(tmp_path: Path) -> None:
@@ -78,9 +62,11 @@ def test_all_axes_of_all_files_that_need_a_size_are_named_at_once(tmp_path: Path
 
 
 def test_only_sizes_that_nobody_gave_are_assumed(tmp_path: Path) -> None:
-    path = str(write_add_graph(tmp_path / "a.onnx", ("batch", "tokens", 8)))
-    values = {"models": [path], "runtimes": ["fake"], "axes": {"tokens": [5]}}
-    assert sizes_assumed(parse_plan({"sweeps": [values]}, "the plan")) == {path: {"batch": 1}}
+    path = write_add_graph(tmp_path / "a.onnx", ("batch", "past", 8))
+    assert models(path) == {"a.onnx": {"batch": 1, "past": 128}}
+    assert models(path, axes={"past": [7]}) == {"a.onnx": {"batch": 1, "past": 7}}
+    values = {"models": [str(path)], "runtimes": ["fake"], "axes": {"past": [5]}}
+    assert sizes_assumed(parse_plan({"sweeps": [values]}, "the plan")) == {str(path): {"batch": 1}}
     both = {"sweeps": [{**values, "batch_size": [2]}]}
     assert sizes_assumed(parse_plan(both, "the plan")) == {}
 
@@ -143,9 +129,9 @@ def _varint(number: int) -> bytes:
     return bytes([*groups, number])
 
 
-def cases(path: Path, grid: dict[str, Any] | None = None, **plan: Any) -> tuple[Case, ...]:
+def cases(path: Path, grid: dict[str, Any] | None = None) -> tuple[Case, ...]:
     whole = {"models": ["mlp"], "runtimes": ["fake"], "conditions": [f"shapes:{path}"]}
-    return expand(parse_plan({**plan, "sweeps": [{**whole, **(grid or {})}]}, "the plan"))
+    return expand(parse_plan({"sweeps": [{**whole, **(grid or {})}]}, "the plan"))
 
 
 @pytest.fixture
@@ -157,14 +143,9 @@ def mix(tmp_path: Path) -> Path:
 
 def test_equal_lines_are_one_shape_that_comes_more_often(mix: Path) -> None:
     shapes = read_shapes(str(mix))
-    assert shapes.points == ({"batch": 1}, {"batch": 8})
-    assert shapes.weights == (12.0, 2.5)
-
-
-def test_a_log_of_requests_is_counted(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("﻿ sequence , batch\n16,1\n128,1\n16,1\n16, 1\n")
-    shapes = read_shapes(str(path))
+    assert (shapes.points, shapes.weights) == (({"batch": 1}, {"batch": 8}), (12.0, 2.5))
+    mix.write_text("\ufeff sequence , batch\n16,1\n128,1\n16,1\n16, 1\n")
+    shapes = read_shapes(str(mix))
     assert shapes.axes == ("sequence", "batch")
     assert dict(zip(shapes.sizes, shapes.weights, strict=True)) == {(16, 1): 3.0, (128, 1): 1.0}
 
@@ -174,6 +155,9 @@ def test_the_sizes_are_the_files_and_those_of_the_plan_are_other_conditions(mix:
     *fixed_cases, shaped_case = cases(mix, grid)
     assert [case.axes for case in fixed_cases] == [{"batch": 4}, {"batch": 8}]
     assert shaped_case.axes == {}
+    graph = str(write_add_graph(mix.with_name("open.onnx"), ("batch", 3)))
+    (open_case,) = cases(mix, {"models": [graph]})
+    assert open_case.axes == {}, "the batch that it leaves open needs no other size"
     assert shaped_case.condition.points == ({"batch": 1}, {"batch": 8})
 
 
@@ -184,12 +168,6 @@ def test_a_case_is_known_by_what_is_in_the_file(mix: Path) -> None:
     assert cases(copy_path)[0].case_id == case.case_id
     copy_path.write_text("batch,weight\n1,12\n8,2\n")
     assert cases(copy_path)[0].case_id != case.case_id
-
-
-def test_a_file_that_leaves_its_batch_open_needs_no_other_size(mix: Path, tmp_path: Path) -> None:
-    graph = write_add_graph(tmp_path / "open.onnx", ("batch", 3))
-    (case,) = cases(mix, {"models": [str(graph)]})
-    assert case.axes == {}
 
 
 @pytest.mark.parametrize(
@@ -204,43 +182,36 @@ def test_a_file_that_leaves_its_batch_open_needs_no_other_size(mix: Path, tmp_pa
         ("batch\n1\n2,3\n", "line 3 of .* has 2 values for 1 columns: give each column one"),
         ("batch\n1\n0\n", "line 3 of .* has '0' as the size of 'batch': give an integer"),
         ("batch\n1\n2.5\n", "line 3 of .* has '2.5' as the size of 'batch'"),
+        (None, r"the shapes in .* can't be read \(No such file"),
+        (b"\xff\xfe\x00", r"can't be read \(it is no text\): give a CSV"),
         ("batch\n1\n4294967296\n", "has '4294967296' as the size of 'batch'"),
         ("batch,weight\n1,1\n8,-1\n", "line 3 of .* has the weight '-1': give a number above 0"),
         ("batch,weight\n1,1\n8,nan\n", "has the weight 'nan'"),
         ("sequence\n1\n8\n", "sizes of 'sequence', and mlp has no such axis: .*batch"),
     ],
 )
-def test_a_file_that_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, told: str) -> None:
+def test_a_file_that_is_wrong_is_told_with_its_line(
+    tmp_path: Path, text: str | bytes | None, told: str
+) -> None:
     path = tmp_path / "bad.csv"
-    path.write_text(text)
+    if text is not None:
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(PlanError, match=told):
         cases(path)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"the shapes in .* can't be read \(No such file"):
-        cases(tmp_path / "none.csv")
-    (tmp_path / "raw.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PlanError, match=r"can't be read \(it is no text\): give a CSV"):
-        cases(tmp_path / "raw.csv")
-
-
 @pytest.mark.parametrize(
-    ("grid", "plan", "told"),
+    ("grid", "told"),
     [
-        ({"batch_size": [4]}, {}, "gives 'batch' its sizes, and so does the plan: leave"),
-        ({"axes": {"batch": [4]}}, {}, "gives 'batch' its sizes, and so does the plan: leave"),
-        ({"scenarios": ["rate:200/s"]}, {}, "one at a time, and rate has no pauses"),
-        ({"scenarios": ["offline"]}, {}, "one at a time, and offline has no pauses"),
-        (
-            {"scenarios": ["rate:200/s"], "batcher": ["max=8,wait=2ms"]},
-            {},
-            "a batcher makes batches by itself",
-        ),
+        ({"batch_size": [4]}, "gives 'batch' its sizes, and so does the plan: leave"),
+        ({"axes": {"batch": [4]}}, "gives 'batch' its sizes, and so does the plan: leave"),
+        ({"scenarios": ["rate:200/s"]}, "one at a time, and rate has no pauses"),
+        ({"scenarios": ["offline"]}, "one at a time, and offline has no pauses"),
+        ({"scenarios": ["rate:200/s"], "batcher": ["max=8,wait=2ms"]}, "makes batches by itself"),
     ],
 )
 def test_what_goes_with_one_shape_alone_is_refused(
-    mix: Path, grid: dict[str, Any], plan: dict[str, Any], told: str
+    mix: Path, grid: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(PlanError, match=told):
-        cases(mix, grid, **plan)
+        cases(mix, grid)

@@ -44,17 +44,16 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     large.touch()
     os.truncate(large, 1 << 40)
     for name in ("pipe.toml", "zero.toml", "folder.toml", "large.toml", "absent.toml", "a\0.toml"):
-        with pytest.raises(PlanError) as exc_info:
-            load_plan(tmp_path / name)
-        assert exc_info.value.remedy
-        with pytest.raises(PlanError) as exc_info:
-            read_shapes(str(tmp_path / name))
-        assert exc_info.value.remedy
+        for read in (load_plan, lambda path: read_shapes(str(path))):
+            with pytest.raises(PlanError) as exc_info:
+                read(tmp_path / name)
+            assert exc_info.value.remedy
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        "[[sweeps]\n",
         f"rounds = {'9' * 5000}",
         f"rounds = 0x{'f' * 5000}",
         f"seed = 0b{'1' * 20_000}",
@@ -71,10 +70,12 @@ def test_what_would_take_all_time_or_memory_is_refused_in_one_sentence(
     text: str, tmp_path: Path
 ) -> None:
     grid = f"{GRID}{text}" if text.startswith("options") else f"{text}\n{GRID}"
-    (tmp_path / "plan.toml").write_text(grid, "utf-8")
-    with pytest.raises(PlanError) as exc_info:
-        load_plan(tmp_path / "plan.toml")
-    assert exc_info.value.remedy and "\n" not in str(exc_info.value)
+    path = tmp_path / "plan.toml"
+    for content in (grid.encode(), b"\xff\xfe"):
+        path.write_bytes(content)
+        with pytest.raises(PlanError, match=r"plan\.toml") as exc_info:
+            load_plan(path)
+        assert exc_info.value.remedy and "\n" not in str(exc_info.value)
 
 
 def test_dots_in_a_text_are_no_parts_of_a_key(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Batcher
 from app.formatting.case_labels import labels
@@ -16,17 +15,30 @@ from app.plan.estimate import estimate
 from app.plan.expand import expand, reject_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.settings.sweep import Sweep
 from app.sweep.scheduling.round_jobs import points
 from tests.app.sweep.sweeps import write_add_graph
 
 
-def asked(word: str) -> Plan:
-    return plan_from_options(parse(["--headless", "--models", "mlp", f"--deadline={word}"]))
+def modelled(*flags: str) -> Plan:
+    return plan_from_options(parse(["--models", "mlp", *flags]))
 
 
 def plan_of(*flags: str) -> Plan:
-    return plan_from_options(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
+    return modelled("--runtimes", "fake", *flags)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--scenario", "rate:9/s", "--preset", "publication"),
+        ("--scenario", "rate:9/s", "--runtimes", "fpga:v80"),
+        ("--scenario", "rate:10/s"),
+    ],
+)
+def test_what_a_longer_round_or_a_simulated_one_has_enough_of_is_measured(
+    flags: tuple[str, ...],
+) -> None:
+    assert len(expand(plan_of("--preset", "glance", *flags))) == 1
 
 
 def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
@@ -43,43 +55,26 @@ def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None
         reject_without_gaps(plan_of("--idle-sweep", "1ms..2ms", "--scenario", "closed_loop"))
 
 
-def plan(scenario: str, runtime: str = "fake", profile: str = "glance") -> Plan:
-    sweep = Sweep(models=("mlp",), runtimes=(runtime,), scenarios=(scenario,))
-    return Plan(sweeps=(sweep,), profile=profile)
-
-
-def test_what_a_longer_round_or_a_simulated_one_has_enough_of_is_measured() -> None:
-    assert len(expand(plan("rate:9/s", profile="publication"))) == 1
-    assert len(expand(plan("rate:9/s", runtime="fpga:v80"))) == 1
-    assert len(expand(plan("rate:10/s"))) == 1
-
-
-def cases(grid: dict[str, Any], **plan: Any) -> tuple[Case, ...]:
-    grid = {"models": ["mlp"], "runtimes": ["fake"], **grid}
-    return expand(parse_plan({**plan, "sweeps": [grid]}, "the plan"))
-
-
 def test_conditions_are_an_axis_of_the_grid() -> None:
-    flags = ["--models", "mlp", "--runtimes", "fake", "--condition", "none,cold:64MB,cold:1MB"]
-    expanded_cases = expand(plan_from_options(parse(flags)))
+    expanded_cases = expand(plan_of("--condition", "none,cold:64MB,cold:1MB"))
     assert [str(case.condition) for case in expanded_cases] == ["none", "cold:64MB", "cold:1MB"]
     assert len({case.case_id for case in expanded_cases}) == 3
 
 
 def test_the_estimate_counts_what_a_long_round_takes() -> None:
-    flags = ["--models", "mlp", "--runtimes", "fake", "--rounds", "2", "--condition"]
-    short = estimate(plan_from_options(parse([*flags, "none,cold:1MB"])))
-    both = estimate(plan_from_options(parse([*flags, "none,sustained:30min"])))
+    flags = ("--rounds", "2", "--condition")
+    short = estimate(plan_of(*flags, "none,cold:1MB"))
+    both = estimate(plan_of(*flags, "none,sustained:30min"))
     assert both.shortest_s == pytest.approx(short.shortest_s + 2 * 1800)
 
 
 def test_a_neighbour_of_unknown_sizes_is_refused(tmp_path: Path) -> None:
     open_sizes = write_add_graph(tmp_path / "open.onnx", ("n", 3))
     path = write_add_graph(tmp_path / "fixed.onnx")
-    (case,) = cases({"conditions": [f"with:{path}"]})
+    (case,) = expand(plan_of("--condition", f"with:{path}"))
     assert case.condition.model == str(path)
     with pytest.raises(PlanError, match="no single model whose sizes are all known: name one of"):
-        cases({"conditions": [f"with:{open_sizes}"]})
+        expand(plan_of("--condition", f"with:{open_sizes}"))
 
 
 SEVERAL = ["max=8,wait=2ms", "max=3,wait=0us", "none"]
@@ -125,50 +120,42 @@ def test_a_model_whose_batch_is_fixed_is_named(tmp_path: Path) -> None:
         expand(batcher_plan(models=["mlp", str(path)], batcher=["max=8,wait=2ms"]))
 
 
-def replicas_plan_of(*flags: str) -> Plan:
-    return plan_from_options(parse(["--models", "mlp", *flags]))
-
-
 def test_they_are_short_for_sessions_of_every_runtime_and_offline() -> None:
     both = ("--runtimes", "ort-cpu,openvino-cpu")
-    short = replicas_plan_of(*both, "--replicas", "4,2")
+    short = modelled(*both, "--replicas", "4,2")
     sessions = ("--option", "ort-cpu.sessions=1,2,4", "--option", "openvino-cpu.sessions=1,2,4")
-    assert expand(short) == expand(replicas_plan_of(*both, "--scenario", "offline", *sessions))
+    assert expand(short) == expand(modelled(*both, "--scenario", "offline", *sessions))
     assert estimate(short).cases == len(expand(short)) == 6
 
 
-def test_a_scenario_of_ones_own_stays() -> None:
-    cases = expand(
-        replicas_plan_of("--runtimes", "fake", "--replicas", "2", "--scenario", "multistream:4")
-    )
-    assert [str(case.scenario) for case in cases] == ["multistream:4"] * 2
-    assert [case.options.get("sessions", 1) for case in cases] == [1, 2]
-
-
-def test_a_runtime_without_sessions_is_measured_with_one() -> None:
-    cases = expand(replicas_plan_of("--runtimes", "fake,fpga", "--replicas", "2"))
-    sessions = [(case.runtime, case.options.get("sessions", 1)) for case in cases]
-    assert sessions == [("fake", 1), ("fake", 2), ("fpga", 1)]
-
-
-def told(*flags: str) -> list[tuple[str, object]]:
-    cases = expand(replicas_plan_of(*flags))
-    return [(case.runtime, case.options.get("sessions")) for case in cases]
-
-
-def test_over_several_devices_they_are_counted_together_and_one_is_on_the_first() -> None:
-    both = [("fake:1", None), ("fake:1+0", None), ("fake:1+0", 4)]
-    assert told("--runtimes", "fake:1+0", "--replicas", "2,4") == both
-    rows = told("--runtimes", "fake:1,fake:1+0", "--replicas", "2")
-    assert rows == [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)]
-
-
-def test_without_replicas_there_is_a_session_on_each_device() -> None:
-    assert told("--runtimes", "fake:0+1") == [("fake:0+1", None)]
-    three = ("--runtimes", "fake:0+1", "--option", "fake.sessions=2,4,6")
-    assert told(*three) == [("fake:0+1", None), ("fake:0+1", 4), ("fake:0+1", 6)]
-
-
-def test_sessions_that_only_some_can_deal_are_a_row() -> None:
-    flags = ("--runtimes", "fake:0,fake:0+1", "--option", "fake.sessions=1,2")
-    assert told(*flags)[2:] == [("fake:0+1", 1), ("fake:0+1", None)]
+@pytest.mark.parametrize(
+    ("runtimes", "flags", "expected"),
+    [
+        ("fake,fpga", "--replicas 2", [("fake", None), ("fake", 2), ("fpga", None)]),
+        ("fake", "--replicas 2 --scenario multistream:4", [("fake", None), ("fake", 2)]),
+        ("fake:1+0", "--replicas 2,4", [("fake:1", None), ("fake:1+0", None), ("fake:1+0", 4)]),
+        (
+            "fake:1,fake:1+0",
+            "--replicas 2",
+            [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)],
+        ),
+        ("fake:0+1", "", [("fake:0+1", None)]),
+        (
+            "fake:0+1",
+            "--option fake.sessions=2,4,6",
+            [("fake:0+1", None), ("fake:0+1", 4), ("fake:0+1", 6)],
+        ),
+        (
+            "fake:0,fake:0+1",
+            "--option fake.sessions=1,2",
+            [("fake:0", None), ("fake:0", 2), ("fake:0+1", 1), ("fake:0+1", None)],
+        ),
+    ],
+)
+def test_sessions_are_dealt_to_devices_and_one_is_on_the_first(
+    runtimes: str, flags: str, expected: list[tuple[str, object]]
+) -> None:
+    cases = expand(modelled("--runtimes", runtimes, *flags.split()))
+    assert [(case.runtime, case.options.get("sessions")) for case in cases] == expected
+    word = "multistream:4" if "multistream" in flags else "offline"
+    assert "--replicas" not in flags or {str(case.scenario) for case in cases} == {word}

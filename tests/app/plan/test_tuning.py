@@ -25,7 +25,11 @@ GRID: dict[str, Any] = {"models": ["mlp"], "runtimes": ["fake"]}
 
 
 def plan_of(**values: Any) -> Plan:
-    return parse_plan({"sweeps": [GRID], "tune": "p99", **values}, "the plan")
+    return measured_plan(**{"tune": "p99", **values})
+
+
+def measured_plan(**values: Any) -> Plan:
+    return parse_plan({"sweeps": [GRID], **values}, "the plan")
 
 
 def from_flags(*words: str) -> Plan:
@@ -109,52 +113,17 @@ def test_a_runtime_of_another_package_takes_part_with_its_own_table(
     assert space.options["sound"].keys() <= tuned_options
 
 
-def test_rounds_are_those_of_the_final_comparison() -> None:
-    assert plan_of(profile="glance").lengths.rounds == MAXIMUM_ROUNDS
-    assert plan_of(rounds=5).lengths.rounds == 5
-    assert estimate(plan_of()).search
-
-
-SLO_GRID = {"models": ["mlp"], "runtimes": ["fake"]}
-
-
-def slo_plan(**values: Any) -> Plan:
-    return parse_plan({"sweeps": [SLO_GRID], **values}, "the plan")
-
-
-def test_rounds_are_the_most_at_a_rate_whatever_the_profile_has() -> None:
-    assert slo_plan(slo="p99=5ms", profile="glance").lengths.rounds == MAXIMUM_ROUNDS
-    assert slo_plan(slo="p99=5ms", rounds=5).lengths.rounds == 5
-    assert slo_plan(profile="glance").lengths.rounds == 2
-
-
-def test_an_estimate_says_that_nobody_knows_how_long_a_search_is() -> None:
-    assert estimate(slo_plan(slo="p99=5ms")).search
-    assert not estimate(slo_plan()).search
-
-
 def test_how_a_gap_is_waited_out_holds_for_the_rates_to_come() -> None:
-    grid = {**SLO_GRID, "wait_policy": "sleep"}
-    (search_case,) = expand(slo_plan(slo="p99=5ms", sweeps=[grid]))
-    (closed_case,) = expand(slo_plan(sweeps=[grid]))
+    grid = {**GRID, "wait_policy": "sleep"}
+    (search_case,) = expand(measured_plan(slo="p99=5ms", sweeps=[grid]))
+    (closed_case,) = expand(measured_plan(sweeps=[grid]))
     assert (search_case.wait_policy, closed_case.wait_policy) == ("sleep", "spin")
-
-
-def test_rounds_are_the_most_of_a_precise_plan() -> None:
-    assert slo_plan().stopping is None
-    free, bound = (
-        slo_plan(precise={"p99.9": 0.1}),
-        slo_plan(precise={"p99.9": 0.1}, rounds=12),
-    )
-    assert free.stopping is not None and bound.stopping is not None
-    assert (free.lengths.rounds, bound.lengths.rounds) == (40, 12)
-    assert (bound.stopping.targets, bound.stopping.maximum) == ({"p999": 0.1}, 12)
 
 
 def test_an_estimate_reaches_from_the_least_to_the_most_rounds() -> None:
     fixed_estimate, precise = (
-        estimate(slo_plan(rounds=5)),
-        estimate(slo_plan(precise={"p50": 0.01})),
+        estimate(measured_plan(rounds=5)),
+        estimate(measured_plan(precise={"p50": 0.01})),
     )
     assert (precise.rounds, precise.maximum_rounds) == (5, 40)
     assert precise.shortest_s == fixed_estimate.shortest_s
@@ -162,7 +131,24 @@ def test_an_estimate_reaches_from_the_least_to_the_most_rounds() -> None:
 
 
 def test_chosen_percentiles_are_told_beside_the_default_ones() -> None:
-    quantiles = slo_plan(percentiles=[99.99, 50]).quantiles
+    quantiles = measured_plan(percentiles=[99.99, 50]).quantiles
     assert quantiles == {
         "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("search", [{"tune": "p99"}, {"slo": "p99=5ms"}])
+def test_rounds_of_a_search_are_the_most_whatever_the_profile_has(search: dict[str, str]) -> None:
+    assert measured_plan(**search, profile="glance").lengths.rounds == MAXIMUM_ROUNDS
+    assert measured_plan(**search, rounds=5).lengths.rounds == 5
+    assert estimate(measured_plan(**search)).search
+    assert measured_plan(profile="glance").lengths.rounds == 2
+    assert not estimate(measured_plan()).search
+
+
+def test_rounds_are_the_most_of_a_precise_plan() -> None:
+    assert measured_plan().stopping is None
+    for more, most in (({}, 40), ({"rounds": 12}, 12)):
+        plan = measured_plan(precise={"p99.9": 0.1}, **more)
+        assert plan.stopping is not None and plan.lengths.rounds == most
+        assert (plan.stopping.targets, plan.stopping.maximum) == ({"p999": 0.1}, most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +15,13 @@ from app.analysis.insights.quality import issues_of
 from app.analysis.plot_data.matrix import pivot
 from app.analysis.plot_data.series import facets
 from app.analysis.plot_data.settings import settings
-from app.cases.case import Case, identity_test
+from app.cases.case import identity_test
 from app.formatting.case_labels import CaseSet, case_label, labels
 from app.present.console.check import check_page, run_page
 from app.present.terminal import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
-from app.runs.following.state import RunState
 from app.runs.history.run_comparison import compare_runs, side_of
 from app.runs.history.trends import read_history
 from app.runs.reader import read_run
@@ -47,16 +47,11 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "both"
 
 
-def state_of(run: Path) -> RunState:
-    reader = RunReader(run)
-    state = reader.poll()
-    reader.close()
-    assert state is not None
-    return state
-
-
 def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
-    series = state_of(run).series
+    with closing(RunReader(run)) as reader:
+        state = reader.poll()
+    assert state is not None
+    series = state.series
     (host,) = (entry for entry in settings(series) if entry.key == "host")
     assert [host.value(entry) for entry in series] == ["board", "server"] * 2
     assert set(facets(series)["host"].values()) == {"on board", "on server"}
@@ -65,25 +60,20 @@ def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
     assert [round(cell.ratio or 0, 2) for cell in table.cells if cell.row == 0] == [2.0, 1.0]
     text = CaseSet([entry.case for entry in series]).text([entry.key for entry in series[:2]])
     assert text == "2 cases (fake; on board, server)"
-
-
-def test_a_label_tells_the_host_only_where_cases_differ_in_it() -> None:
-    board_case, server_case = replace(CASE, host="board"), replace(CASE, host="server")
-    assert case_label(board_case) == "add.onnx fake batch 4 on board"
-    assert labels([board_case]) == {board_case.case_id: "add · fake"}
-    assert labels([board_case, server_case])[server_case.case_id] == "add · fake · on server"
-
-
-def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
-    state = state_of(run)
-    (virtual,) = (
-        issue
-        for issue in issues_of(state.series, state.environments, True)
-        if issue.code == "virtual_machine"
-    )
-    assert virtual.rows == 2
-    assert "server" in virtual.detail
-    assert 'host="server"' in virtual.query
+    issues = issues_of(series, state.environments, True)
+    (virtual,) = (issue for issue in issues if issue.code == "virtual_machine")
+    assert virtual.rows == 2 and 'host="server"' in virtual.query
+    trends = read_history(run).trends
+    assert {(trend.host, trend.cpu) for trend in trends} == {("board", "A76"), ("server", "EPYC")}
+    assert {trend.case_id for trend in trends} == {case.case_id for case in NETS}
+    stored_run = read_run(run)
+    rows = Rows().measured(stored_run)
+    assert "on board, A76 and server, EPYC" in as_markdown(run_page(stored_run, rows))
+    assert "A76 and EPYC" in as_markdown(check_page(stored_run, rows))
+    alone, here = CASE, replace(CASE, host="board")
+    assert replace(alone, host="").case_id == alone.case_id != here.case_id
+    assert labels([here]) == {here.case_id: "add · fake"}, "told where cases differ in it"
+    assert case_label(here) == "add.onnx fake batch 4 on board"
 
 
 def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
@@ -119,25 +109,3 @@ def test_a_run_of_hosts_is_compared_with_one_of_a_host(run: Path, tmp_path: Path
     assert len(compare_runs(both, both).cases) == 4
     same = identity_test([(NETS[0], "board")])
     assert [same(case.case, case.row["host"]) for case in both.cases] == [True, False, False, False]
-
-
-def test_history_follows_each_host(run: Path) -> None:
-    history = read_history(run)
-    assert {(trend.host, trend.cpu) for trend in history.trends} == {
-        ("board", "A76"),
-        ("server", "EPYC"),
-    }
-    assert {trend.case_id for trend in history.trends} == {case.case_id for case in NETS}
-
-
-def test_pages_name_every_host(run: Path) -> None:
-    stored_run = read_run(run)
-    rows = Rows().measured(stored_run)
-    page = as_markdown(run_page(stored_run, rows))
-    assert "on board, A76 and server, EPYC" in page
-    assert "A76 and EPYC" in as_markdown(check_page(stored_run, rows))
-
-
-def test_a_case_without_a_host_has_the_id_that_it_always_had() -> None:
-    assert Case("add.onnx", "fake", host="").case_id == Case("add.onnx", "fake").case_id
-    assert Case("add.onnx", "fake", host="a").case_id != Case("add.onnx", "fake").case_id

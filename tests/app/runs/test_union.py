@@ -54,29 +54,19 @@ def test_the_same_case_on_two_hosts_stands_side_by_side(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"), NETS)
     b = made(tmp_path / "b", machine("server", LARGE), NETS, us=5.0)
     run = union(a, b)
-    assert hosts(run) == [
-        ("add.onnx", "fake", "board"),
-        ("add.onnx", "fake", "server"),
-        ("add.onnx", "ort-cpu", "board"),
-        ("add.onnx", "ort-cpu", "server"),
-    ]
-    assert list(labels(run.cases).values())[:2] == [
-        "add · fake · on board",
-        "add · fake · on server",
-    ]
+    names = [(runtime, host) for runtime in ("fake", "ort-cpu") for host in ("board", "server")]
+    assert hosts(run) == [("add.onnx", *name) for name in names]
+    told = [f"add · {runtime} · on {host}" for runtime, host in names]
+    assert [*labels(run.cases).values()] == told
     assert [run.environment_of(case)["cpu"] for case in run.cases[:2]] == ["A76", "EPYC"]
     assert [len(run.rounds_of(case)) for case in run.cases] == [3] * 4
     ids = [read_run(path).manifest.run_id for path in (a, b)]
     assert [row["run_id"] for row in Rows().of(run)] == ids * 2
-
-
-def test_what_was_measured_on_one_host_has_no_host_in_its_name(tmp_path: Path) -> None:
-    a = made(tmp_path / "a", machine("board"), [CASE])
-    b = made(tmp_path / "b", machine("board"), [OTHER])
-    run = union(a, b)
-    assert [case.case_id for case in run.cases] == [CASE.case_id, OTHER.case_id]
-    assert [row["host"] for row in Rows().of(run)] == ["board", "board"]
-    assert run.manifest.environment == machine("board")
+    notebook = open_run(a, f"edge={b}")
+    assert list(notebook.rows["host"]) == ["board", "edge"] * 2
+    assert len(notebook.samples()) == 4 * 3 * 8
+    with pytest.raises(PlanError, match="are of run"):
+        notebook.compare(a)
 
 
 def test_rounds_of_two_runs_are_not_one_measurement(tmp_path: Path) -> None:
@@ -89,6 +79,12 @@ def test_rounds_of_two_runs_are_not_one_measurement(tmp_path: Path) -> None:
     assert str(b) in str(exc_info.value)
     run = union(f"monday={a}", f"friday={b}")
     assert [host for _, _, host in hosts(run)] == ["monday", "friday"]
+    run = union(a, made(tmp_path / "other", machine("board"), [OTHER]))
+    assert [case.case_id for case in run.cases] == [CASE.case_id, OTHER.case_id], "without a host"
+    assert [row["host"] for row in Rows().of(run)] == ["board", "board"]
+    assert run.manifest.environment == machine("board")
+    with pytest.raises(ResultsError, match="check is a check"):
+        union(made(tmp_path / "check", machine("server", LARGE), check=True), a)
 
 
 def test_what_one_run_could_not_measure_gives_way_to_what_another_did(tmp_path: Path) -> None:
@@ -106,7 +102,7 @@ def test_what_one_run_could_not_measure_gives_way_to_what_another_did(tmp_path: 
 def test_a_copy_that_was_resumed_is_the_same_run_and_two_that_were_are_not(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"), rounds=1)
     for name in ("b", "b2"):
-        copied(a, tmp_path / name)
+        shutil.copytree(a, tmp_path / name)
         with RunFolder.reopen(tmp_path / name) as folder:
             folder.begin(machine("board"))
             measured(folder, CASE, 1, 12.0 + len(name))
@@ -115,13 +111,6 @@ def test_a_copy_that_was_resumed_is_the_same_run_and_two_that_were_are_not(tmp_p
     assert run.notes == ("1 round that several folders have count once",)
     with pytest.raises(ResultsError, match="resumed apart"):
         union(tmp_path / "b", tmp_path / "b2")
-
-
-def copied(path: Path, target: Path) -> None:
-    for file in path.rglob("*"):
-        if file.is_file():
-            (target / file.relative_to(path)).parent.mkdir(parents=True, exist_ok=True)
-            (target / file.relative_to(path)).write_bytes(file.read_bytes())
 
 
 def test_two_machines_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
@@ -154,13 +143,6 @@ def test_each_row_is_read_under_the_plan_that_it_was_measured_by(tmp_path: Path)
     assert any(line.startswith("differs: graphlap_version is 0.1.7 in a") for line in run.notes)
 
 
-def test_a_check_is_not_merged_with_what_was_measured(tmp_path: Path) -> None:
-    a = made(tmp_path / "a", machine("board"), check=True)
-    b = made(tmp_path / "b", machine("server", LARGE))
-    with pytest.raises(ResultsError, match="a is a check"):
-        union(a, b)
-
-
 def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
     model, search_case = exported_add(tmp_path), Case("add.onnx", "fake", axes={"batch": 8})
     case = Case("add.onnx", "fake", axes={"batch": 4})
@@ -177,9 +159,17 @@ def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
         folder.record(ColdStart(cold_subject_of(case).case_id, 0, dict.fromkeys(PHASES, 1.0)))
         times = OperatorTimes(case.case_id, ops=(Operator("n", "Add", 1.0, "add"),), runs=2)
         folder.record(write_operators(folder, times))
-    b = made(tmp_path / "b", machine("server", LARGE), [case])
+    b = made(tmp_path / "b", machine("server", LARGE), [case], rounds=0)
+    with RunFolder.reopen(b) as folder:
+        folder.begin(machine("server", LARGE))
+        folder.record(ModelExported("add.onnx", "fp32", replace(model, sha256="b" * 64)))
+        measured(folder, case, 0, 10.0)
     run = union(a, b)
     board, server = run.manifest.cases
+    rows = [row for row in Rows().of(run) if row["case_id"] in (board.case_id, server.case_id)]
+    assert [row["model_sha256"] for row in rows] == ["0" * 64, "b" * 64]
+    told = "differs: the graph of add.onnx in fp32 is 000000000000 in a, bbbbbbbbbbbb in b"
+    assert told in run.notes
     (also,) = run.tried
     assert (also.axes, also.host) == ({"batch": 8}, "board")
     assert run.model_of(board) == model
@@ -188,23 +178,6 @@ def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
     assert not run.cold_starts_of(server)
     assert read_operators(run.path, run.operators[board.case_id]).ops == times.ops
     assert readings_path(run, run.rounds_of(also)[0]).is_file()
-
-
-def test_models_are_those_of_their_own_folders(tmp_path: Path) -> None:
-    model = exported_add(tmp_path)
-    case = Case("add.onnx", "fake", axes={"batch": 4})
-    for name, host in (("a", machine("board")), ("b", machine("server", LARGE))):
-        made(tmp_path / name, host, [case], rounds=0)
-        with RunFolder.reopen(tmp_path / name) as folder:
-            folder.begin(host)
-            folder.record(ModelExported("add.onnx", "fp32", replace(model, sha256=name * 64)))
-            measured(folder, case, 0, 10.0)
-    run = union(tmp_path / "a", tmp_path / "b")
-    rows = Rows().of(run)
-    assert [row["model_sha256"] for row in rows] == ["a" * 64, "b" * 64]
-    assert "differs: the graph of add.onnx in fp32 is aaaaaaaaaaaa in a, bbbbbbbbbbbb in b" in (
-        run.notes
-    )
 
 
 def test_what_is_damaged_is_left_out_and_told(tmp_path: Path) -> None:
@@ -237,7 +210,7 @@ def test_the_fastest_is_told_for_each_host_and_over_them(tmp_path: Path) -> None
 def test_a_copy_counts_once_and_a_journal_keeps_the_name_that_it_was_given(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("localhost"))
     b = made(tmp_path / "b", machine("server", LARGE))
-    copied(a, tmp_path / "copy")
+    shutil.copytree(a, tmp_path / "copy")
     next((a / "samples").glob("*.1.bin")).unlink()
     run = union(a, f"board={tmp_path / 'copy'}", b)
     assert [(row["host"], row["rounds"]) for row in Rows().of(run)] == [("board", 3), ("server", 3)]
@@ -329,16 +302,6 @@ def test_files_of_several_runs_go_to_a_folder_of_their_own(
     assert main(["export", "-f", "csv", str(a), "-o", str(one)]) == 0
     own, there = ((path / "results.full.csv").read_text() for path in (a, one))
     assert own == there
-
-
-def test_a_notebook_opens_several(tmp_path: Path) -> None:
-    a = made(tmp_path / "a", machine("board"))
-    b = made(tmp_path / "b", machine("server", LARGE))
-    run = open_run(a, f"edge={b}")
-    assert list(run.rows["host"]) == ["board", "edge"]
-    assert len(run.samples()) == 2 * 3 * 8
-    with pytest.raises(PlanError, match="are of run"):
-        run.compare(a)
 
 
 @pytest.mark.parametrize(

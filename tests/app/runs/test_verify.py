@@ -55,6 +55,8 @@ def journal(run: Path) -> Path:
 def test_a_run_that_is_whole_is_called_whole(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(run)]) == 0
     assert capsys.readouterr().out == "whole: 3 lines, 3 rounds, 6 measured runs\n"
+    assert main(["verify", str(run.parent)]) == 2
+    assert "is no run folder" in capsys.readouterr().err
 
 
 def test_every_damaged_line_is_told_and_the_rest_is_looked_at(
@@ -77,29 +79,16 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: -RECORD.itemsize])
 
 
-def _reverse_times(path: Path) -> None:
-    records = np.fromfile(path, RECORD)
-    records["finished_ns"][-1] = records["started_ns"][-1] - 1
-    path.write_bytes(records.tobytes())
+def _edited(place: int, **values: int) -> Callable[[Path], None]:
+    """With other values in one of the records."""
 
+    def edit(path: Path) -> None:
+        records = np.fromfile(path, RECORD)
+        for name, value in values.items():
+            records[name][place] = value
+        path.write_bytes(records.tobytes())
 
-def _far_apart(path: Path) -> None:
-    records = np.fromfile(path, RECORD)
-    records["started_ns"][-1] = -(2**62) - 2**61
-    records["finished_ns"][-1] = 2**62
-    path.write_bytes(records.tobytes())
-
-
-def _other_phase(path: Path) -> None:
-    records = np.fromfile(path, RECORD)
-    records["phase"][0] = 1
-    path.write_bytes(records.tobytes())
-
-
-def _other_lane(path: Path) -> None:
-    records = np.fromfile(path, RECORD)
-    records["lane"][0] = 3
-    path.write_bytes(records.tobytes())
+    return edit
 
 
 @pytest.mark.parametrize(
@@ -107,10 +96,14 @@ def _other_lane(path: Path) -> None:
     [
         (Path.unlink, "samples_unreadable", {"error": "No such file or directory"}),
         (_cut, "samples_cut", {"held": 4, "expected": 5}),
-        (_reverse_times, "samples_damaged", {"damage": "order"}),
-        (_far_apart, "samples_damaged", {"damage": "extent"}),
-        (_other_phase, "samples_damaged", {"damage": "phases"}),
-        (_other_lane, "samples_damaged", {"damage": "lanes"}),
+        (_edited(-1, finished_ns=-1), "samples_damaged", {"damage": "order"}),
+        (
+            _edited(-1, started_ns=-(2**62) - 2**61, finished_ns=2**62),
+            "samples_damaged",
+            {"damage": "extent"},
+        ),
+        (_edited(0, phase=1), "samples_damaged", {"damage": "phases"}),
+        (_edited(0, lane=3), "samples_damaged", {"damage": "lanes"}),
     ],
 )
 def test_samples_that_are_not_what_was_measured_are_told(
@@ -124,13 +117,6 @@ def test_samples_that_are_not_what_was_measured_are_told(
     row = next(row for row in Rows().of(read_run(run)) if row["case_id"] == CASE.case_id)
     (damage,) = (diagnostic for diagnostic in diagnostics_of(row) if diagnostic.code == code)
     assert damage.parameters == {"round": 1, **parameters}
-
-
-def _rename_samples(run: Path, name: str) -> None:
-    lines = journal(run).read_bytes().splitlines(keepends=True)
-    line = {**json.loads(lines[0]), "samples": name}
-    journal(run).write_bytes(b"".join([json.dumps(line).encode() + b"\n", *lines[1:]]))
-    reseal_journal(journal(run))
 
 
 @pytest.mark.parametrize("odd", ["pipe", "device", "loop", "huge"])
@@ -180,7 +166,10 @@ def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None
 def test_a_name_in_a_journal_never_leads_out_of_the_folder(
     run: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _rename_samples(run, name)
+    lines = journal(run).read_bytes().splitlines(keepends=True)
+    lines[0] = json.dumps({**json.loads(lines[0]), "samples": name}).encode() + b"\n"
+    journal(run).write_bytes(b"".join(lines))
+    reseal_journal(journal(run))
     assert main(["verify", str(run)]) == 1
     assert "lies outside the run folder" in capsys.readouterr().out
     with RunFolder.create(run.with_name("other"), manifest_of()) as folder:
@@ -198,31 +187,21 @@ def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
     assert [finding.code for finding in report.findings] == ["line_torn", "samples_unfinished"]
 
 
-def test_rows_that_do_not_follow_from_the_samples_are_damage(run: Path) -> None:
-    results = run / "results.full.csv"
-    rows = results.read_text()
-    assert ",crashed," in rows
-    results.write_text(rows.replace(",crashed,", ",ok,"))
-    (finding,) = verify(run).findings
-    assert (finding.code, finding.harmless) == ("table_differs", False)
-    assert "status" in finding.problem
-
-
-def test_a_folder_that_is_no_run_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("edit", "code"),
+    [
+        (lambda rows: rows.replace(",crashed,", ",ok,"), "table_differs"),
+        (lambda rows: rows + '"' + "x" * 200_000, None),
+    ],
+)
+def test_rows_that_do_not_follow_from_the_samples_are_damage(
+    run: Path, edit: Callable[[str], str], code: str | None
 ) -> None:
-    assert main(["verify", str(tmp_path)]) == 2
-    assert "is no run folder" in capsys.readouterr().err
-
-
-def _timed(path: Path) -> Path:
-    """A run whose operators were timed; the table that tells of them."""
-    ops = (Operator("a", "MatMul", 8.0, "mm", ("a",)), Operator("b", "Relu", 2.0, "relu", ("b",)))
-    with RunFolder.create(path, manifest_of()) as folder:
-        record(folder, CASE, 0, [10.0, 20.0, 30.0])
-        operators = write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, ops))
-        folder.record(operators)
-    return path / operators.file
+    results = run / "results.full.csv"
+    results.write_text(edit(results.read_text()))
+    (finding,) = verify(run).findings
+    assert (finding.file, finding.harmless) == ("results.full.csv", False)
+    assert code is None or (finding.code == code and "status" in finding.problem)
 
 
 @pytest.mark.parametrize(
@@ -240,20 +219,17 @@ def _timed(path: Path) -> Path:
 def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out(
     tmp_path: Path, harm: Callable[[Path], object], code: str
 ) -> None:
-    harm(_timed(tmp_path / "run"))
+    ops = (Operator("a", "MatMul", 8.0, "mm", ("a",)), Operator("b", "Relu", 2.0, "relu", ("b",)))
+    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+        operators = write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, ops))
+        folder.record(operators)
+    harm(tmp_path / "run" / operators.file)
     (finding,) = (issue for issue in verify(tmp_path / "run").findings if not issue.harmless)
     assert finding.code == code
     assert CASE.case_id in finding.remedy
     assert not read_intact(tmp_path / "run").run.operators
     assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1
-
-
-def test_a_lost_quote_in_the_rows_is_damage_however_long_they_are(run: Path) -> None:
-    results = run / "results.full.csv"
-    results.write_text(results.read_text() + '"' + "x" * 200_000)
-    (finding,) = verify(run).findings
-    assert not finding.harmless
-    assert finding.file == "results.full.csv"
 
 
 def test_a_table_of_another_run_is_damage(

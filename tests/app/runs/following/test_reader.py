@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import RECORD
 from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
 from app.run_folder.journal import line_text
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
@@ -52,15 +54,11 @@ Close = Callable[[RunReader], RunReader]
 
 @pytest.fixture
 def close() -> Iterator[Close]:
-    open_readers: list[RunReader] = []
+    with ExitStack() as stack:
+        yield lambda reader: stack.enter_context(closing(reader))
 
-    def remember(reader: RunReader) -> RunReader:
-        open_readers.append(reader)
-        return reader
 
-    yield remember
-    for reader in open_readers:
-        reader.close()
+"""Has a reader closed after the test."""
 
 
 def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close: Close) -> None:
@@ -77,6 +75,11 @@ def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close
     assert good.summary.value_us("p99") == pytest.approx(order_statistic(np.sort(latency), 0.99))
     assert len(good.rounds[0]) == 501
     assert (bad.status, bad.row["reason"]) == ("crashed", "scripted")
+    rows = Rows().of(read_run(tmp_path / "run"))
+    with RunFolder.reopen(tmp_path / "run") as folder:
+        write_tables(folder, rows)
+    row = _wait_for_summaries(close(RunReader(tmp_path / "run"))).series[0].row
+    assert {name: row[name] for name in rows[0]} == rows[0], "as results.csv has it"
     assert not state.alive
 
 
@@ -111,17 +114,6 @@ def test_an_interrupted_run_says_so_of_what_was_not_measured(tmp_path: Path, clo
     assert "resume" in state.series[0].row["reason"]
 
 
-def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close: Close) -> None:
-    with new_run(tmp_path / "run", CASES) as folder:
-        record_round(folder, CASES[0], 0, records(np.linspace(40.0, 60.0, 400).round(2)))
-        rows = Rows().of(read_run(tmp_path / "run"))
-        write_tables(folder, rows)
-    state = _wait_for_summaries(close(RunReader(tmp_path / "run")))
-    row = state.series[0].row
-    for name, value in rows[0].items():
-        assert row[name] == value, name
-
-
 def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
     tmp_path: Path, close: Close
 ) -> None:
@@ -147,22 +139,15 @@ def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
         record_round(folder, CASES[0], 0, records([50.0] * 10))
     reader = close(RunReader(tmp_path / "run"))
     reader.poll()
+    (tmp_path / "run").rename(tmp_path / "away")
+    assert _poll_state(reader).problem
+    (tmp_path / "away").rename(tmp_path / "run")
+    assert _poll_state(reader).problem is None, "it came back"
     shutil.rmtree(tmp_path / "run")
     state = _poll_state(reader)
     assert state.problem is not None and "is gone" in state.problem.cause
     assert state.series[0].counts.sum() == 10
     assert reader.poll() is None
-
-
-def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close: Close) -> None:
-    with new_run(tmp_path / "run", CASES):
-        pass
-    reader = close(RunReader(tmp_path / "run"))
-    reader.poll()
-    (tmp_path / "run").rename(tmp_path / "away")
-    assert _poll_state(reader).problem
-    (tmp_path / "away").rename(tmp_path / "run")
-    assert _poll_state(reader).problem is None
 
 
 @pytest.mark.parametrize("damage", ["no manifest", "no JSON", "not ours"])
@@ -222,12 +207,6 @@ def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
             assert [entry.status for entry in state.series] == ["ok", "wrong_output"]
 
 
-def _bins(latencies_us: Sequence[float]) -> np.ndarray:
-    histogram = Histogram()
-    histogram.add((np.asarray(latencies_us) * 1e3).astype(np.int64))
-    return histogram.counts
-
-
 def test_only_what_was_added_is_read_and_a_torn_record_waits(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     data = records([10.0, 20.0, 30.0]).tobytes()
@@ -240,20 +219,19 @@ def test_only_what_was_added_is_read_and_a_torn_record_waits(tmp_path: Path) -> 
     assert not tail.poll()
     assert tail.records == 3
     np.testing.assert_array_equal(tail.counts, _bins([10.0, 20.0, 30.0]))
-
-
-def test_a_round_that_is_measured_again_is_read_from_its_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "a.bin"
-    path.write_bytes(records([10.0] * 5).tobytes())
-    tail = SampleTail(path)
-    tail.poll()
     path.unlink()
     again = records([70.0] * 6)
     again["started_ns"] += 1_000_000
     again["finished_ns"] += 1_000_000
     path.write_bytes(again.tobytes())
     tail.poll()
-    np.testing.assert_array_equal(tail.counts, _bins([70.0] * 6))
+    np.testing.assert_array_equal(tail.counts, _bins([70.0] * 6), "a round is measured again")
+
+
+def _bins(latencies_us: Sequence[float]) -> np.ndarray:
+    histogram = Histogram()
+    histogram.add((np.asarray(latencies_us) * 1e3).astype(np.int64))
+    return histogram.counts
 
 
 def test_a_long_file_is_read_over_several_looks(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,57 +19,59 @@ from tests.app.present.console.telling import told
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 from tests.app.runs.history.pasts import night_at
 
+Compared = Callable[..., tuple[int, dict[str, Any]]]
 
-def compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: Path, second: Path, *more: object
-) -> tuple[int, dict[str, Any]]:
+
+@pytest.fixture
+def compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Compared:
     """The exit code of a gate and the percentiles of CASE."""
-    answer = tmp_path / "answer.json"
-    arguments = ("compare", first, second, "--fail-on", "slower", "--json", answer, *more)
-    code, _ = told(capsys, *arguments)
-    document = json.loads(answer.read_text())
-    case_entry = next(entry for entry in document["cases"] if entry["case_id"] == CASE.case_id)
-    percentiles: dict[str, Any] = case_entry["percentiles"]
-    return code, percentiles
+
+    def compare(*words: object) -> tuple[int, dict[str, Any]]:
+        answer = tmp_path / "answer.json"
+        code, _ = told(capsys, "compare", "--fail-on", "slower", "--json", answer, *words)
+        entries = json.loads(answer.read_text())["cases"]
+        (entry,) = (entry for entry in entries if entry["case_id"] == CASE.case_id)
+        return code, entry["percentiles"]
+
+    return compare
 
 
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [((), ["p50", "p99"]), (("--metrics", "mean,throughput"), ["mean", "throughput"])],
+)
 def test_runs_beside_the_two_say_by_how_much_runs_differ(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compared: Compared, flags: tuple[str, ...], names: list[str]
 ) -> None:
-    nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
-    nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
-    code, figures = compared(tmp_path, capsys, nights[6], nights[7])
+    for number in range(7):
+        night_at(tmp_path / "runs" / f"{number}", number)
+    night_at(tmp_path / "runs" / "new", 7, 1.1)
+    code, figures = compared(tmp_path / "runs" / "6", tmp_path / "runs" / "new", *flags)
     assert code == 3
-    assert {name: figure["verdict"] for name, figure in figures.items()} == {
-        "p50": "slower",
-        "p99": "slower",
-    }
+    assert {*figures} == {*names}
     assert {figure["run_variation_from"] for figure in figures.values()} == {"history"}
+    assert "p50" not in names or {entry["verdict"] for entry in figures.values()} == {"slower"}
 
 
-def test_the_mean_and_the_throughput_have_a_history_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
-    nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
-    judge = ("--metrics", "mean,throughput")
-    code, figures = compared(tmp_path, capsys, nights[6], nights[7], *judge)
-    assert code == 3
-    assert {figure["run_variation_from"] for figure in figures.values()} == {"history"}
-    alone = [night_at(tmp_path / str(n) / "run", n, 1.0 + n / 10) for n in range(2)]
-    code, figures = compared(tmp_path, capsys, alone[0], alone[1], *judge)
+def test_runs_of_another_machine_are_no_history(tmp_path: Path, compared: Compared) -> None:
+    for number in range(6):
+        night_at(tmp_path / "runs" / f"{number}", number, 1.0, {"cpu": "another processor"})
+    first = night_at(tmp_path / "runs" / "a", 6)
+    second = night_at(tmp_path / "runs" / "b", 7, 1.1)
+    assert compared(first, second)[1]["p50"]["run_variation_from"] == "stated"
+    code, figures = compared(first, second, "--metrics", "mean,throughput")
     assert code == 0
     assert {figure["reason"] for figure in figures.values()} == {NO_RUN_VARIATION}
 
 
 def test_the_compared_runs_are_no_part_of_their_own_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compared: Compared
 ) -> None:
     """Two earlier runs are too few; with the two that are compared there would be four."""
     for number in range(3):
         night_at(tmp_path / "runs" / f"{number}", number)
     second = night_at(tmp_path / "runs" / "new", 3, 1.1)
-    code, figures = compared(tmp_path, capsys, tmp_path / "runs" / "2", second)
+    code, figures = compared(tmp_path / "runs" / "2", second)
     assert code == 0
     assert figures["p50"]["reason"] == RUN_VARIATION
     assert figures["p50"]["run_variation_from"] == "stated"
@@ -77,45 +80,37 @@ def test_the_compared_runs_are_no_part_of_their_own_history(
 
 
 def test_a_history_can_be_named_and_a_wrong_one_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compared: Compared, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(6):
         night_at(tmp_path / "past" / "deep" / f"{number}", number)
     first = night_at(tmp_path / "a" / "run", 6)
     second = night_at(tmp_path / "b" / "run", 7, 1.1)
-    assert compared(tmp_path, capsys, first, second)[0] == 0
-    code, figures = compared(tmp_path, capsys, first, second, "--history", tmp_path / "past")
+    assert compared(first, second)[0] == 0
+    code, figures = compared(first, second, "--history", tmp_path / "past")
     assert (code, figures["p50"]["run_variation_from"]) == (3, "history")
     assert main(["compare", str(first), str(second), "--history", "absent"]) == 2
     assert "absent" in capsys.readouterr().err
-
-
-def test_runs_of_another_machine_are_no_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number in range(6):
-        night_at(tmp_path / "runs" / f"{number}", number, 1.0, {"cpu": "another processor"})
-    first = night_at(tmp_path / "runs" / "a", 6)
-    second = night_at(tmp_path / "runs" / "b", 7, 1.1)
-    _, figures = compared(tmp_path, capsys, first, second)
-    assert figures["p50"]["run_variation_from"] == "stated"
+    for history, source in ((None, "stated"), (tmp_path / "past", "history")):
+        cases = compare(first, second, history=history).found.cases
+        (case,) = (case for case in cases if case.case_id == CASE.case_id)
+        variation = case.percentiles["p50"].verdict.variation
+        assert variation is not None and variation.source == source, "Python compares as well"
 
 
 def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compared: Compared
 ) -> None:
     factors = [1.0] * 8 + [0.7] * 8
     for number, factor in enumerate(factors):
         night_at(tmp_path / "runs" / f"{number:02}", number, factor)
     second = night_at(tmp_path / "runs" / "new", 16, 0.77)
-    _, figures = compared(tmp_path, capsys, tmp_path / "runs" / "15", second)
+    _, figures = compared(tmp_path / "runs" / "15", second)
     assert figures["p50"]["verdict"] == "slower"
     assert figures["p50"]["run_variation"] < 0.02
 
 
-def test_a_loaded_machine_makes_no_run_slower(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_loaded_machine_makes_no_run_slower(tmp_path: Path, compared: Compared) -> None:
     """The second run is 1.3 times slower, and both were measured on two cores."""
     paths = [tmp_path / name / "run" for name in ("a", "b")]
     rng = np.random.default_rng(5)
@@ -128,7 +123,7 @@ def test_a_loaded_machine_makes_no_run_slower(
                 latency_us = level_us * np.exp(0.02 * rng.standard_normal(400))
                 surroundings = {"load_1min": load}
                 record(folder, CASE, number, latency_us.tolist(), environment=surroundings)
-    found, figures = compared(tmp_path, capsys, *paths, "--metrics", "p50")
+    found, figures = compared(*paths, "--metrics", "p50")
     assert (found, figures["p50"]["reason"]) == (0, LOADED)
 
 
@@ -177,16 +172,3 @@ def test_a_history_without_use_or_without_runs_is_refused(
     assert main([str(stored_run) if word == "RUN" else word for word in line]) == 2
     assert "--history" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["past"], "nothing was written"
-
-
-def test_python_compares_by_the_runs_beside_or_by_a_named_history(tmp_path: Path) -> None:
-    for number in range(6):
-        night_at(tmp_path / "past" / f"{number}", number)
-    first = night_at(tmp_path / "a" / "run", 6)
-    second = night_at(tmp_path / "b" / "run", 7, 1.1)
-    for history, source in ((None, "stated"), (tmp_path / "past", "history")):
-        comparison = compare(first, second, history=history).found
-        p50 = next(
-            entry for entry in comparison.cases if entry.case_id == CASE.case_id
-        ).percentiles["p50"]
-        assert p50.verdict.variation is not None and p50.verdict.variation.source == source
