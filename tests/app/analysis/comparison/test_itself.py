@@ -76,6 +76,12 @@ def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
     assert max(wrong) <= everything.wrong <= sum(wrong)
 
 
+def test_a_pair_is_a_round_and_the_next(tmp_path: Path) -> None:
+    result = compared(tmp_path / "run", lambda number: 100.0 * 1.5 ** (number // 2 % 7))
+    assert {case.wrong for case in result.cases} == {0}
+    assert all((case.smallest_change or 1.0) < 0.05 for case in result.cases)
+
+
 def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
     result = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
     assert {entry.comparisons for entry in result.overall} == {3}

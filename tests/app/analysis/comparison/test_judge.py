@@ -190,6 +190,13 @@ def test_inputs_that_were_fed_otherwise_are_named(
     assert case.fed_otherwise == expected
 
 
+def test_rounds_that_alternated_count_where_both_have_them(tmp_path: Path) -> None:
+    first, second = sides_of(tmp_path / "run", runs=((300,) * 3, (300,) * 3))
+    sides = [first, replace(second, rounds=(3, 4, 5))]
+    assert verdict_of(sides, "p50", in_turn=True).reason == TOO_FEW_ROUNDS
+    assert verdict_of(sides, "p99", in_turn=False).reason == NO_RUN_VARIATION
+
+
 def test_a_percentile_of_one_side_alone_is_missing(tmp_path: Path) -> None:
     sides = sides_of(tmp_path / "run", runs=((300,) * 3, (30,) * 3))
     for pair in (Pair("mlp", *sides), Pair("mlp", *reversed(sides))):
