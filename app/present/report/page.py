@@ -286,7 +286,7 @@ def run_page(
     yield Heading("Question")
     yield Paragraph(question(result))
     yield Heading("Answer")
-    yield from answer_blocks(result, _WIDTH)
+    yield from answer_blocks(result, _WIDTH, is_page=True)
     if result.replaces_rows:
         yield from cause_notes(result)
     yield from (Note("damaged", sentence, "error", "damaged") for sentence in damage)

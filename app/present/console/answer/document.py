@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +166,6 @@ def extra_tables(
     """Tables of what a plan adds to its rows, laid out for so many columns; `throughputs` are what
     several hosts serve."""
     run, rows = result.run, result.rows
-    for answer in result.answers:
-        if not answer.is_final:
-            yield from answer.tables()
     yield from null_tables(run, rows)
     yield from scaling_tables(run.cases, rows, run.manifest.requested_plan)
     yield from throughput_tables(throughputs)
@@ -248,9 +246,10 @@ def run_document(
 
 
 def answer_blocks(
-    result: RunResult, width: int, sort: str = "", verbose: bool = False
+    result: RunResult, width: int, sort: str = "", verbose: bool = False, is_page: bool = False
 ) -> Iterator[Block]:
-    """The same without what to do next, as it is on a page too."""
+    """The same without what to do next. A terminal shows the end of it first, a page its beginning:
+    there the answer comes before what a plan asks for beside its rows."""
     yield from map(Paragraph, result.run.notes)
     if result.is_live:
         yield Paragraph(LIVE)
@@ -261,7 +260,8 @@ def answer_blocks(
     if trust := trust_line(result):
         yield Paragraph(trust)
     yield from map(Paragraph, input_lines(result.run.models.values()))
-    yield from _requested_blocks(result, width)
+    searches, extras = _search_blocks(result), extra_tables(result, width, result.throughputs)
+    yield from searches if is_page else chain(searches, extras)
     if result.plan.check:
         yield from check_blocks(result.measured)
     elif verbose:
@@ -269,6 +269,8 @@ def answer_blocks(
         yield from unfolded(all_parts(result, sort))
     elif not result.replaces_rows:
         yield from _short_blocks(result, width, sort)
+    if is_page:
+        yield from extras
     yield from _closing_blocks(result)
 
 
@@ -298,15 +300,17 @@ def findings(result: RunResult) -> tuple[str, ...]:
     ]
 
 
-def _requested_blocks(result: RunResult, width: int) -> Iterator[Block]:
-    """What searches found, comparisons, and all that a plan asks for beside its rows."""
+def _search_blocks(result: RunResult) -> Iterator[Block]:
+    """What searches found, and comparisons."""
     for answer in result.answers:
         if answer.is_final:
             yield _SPACE
             yield from answer.tables()
     if result.compared is not None:
         yield from result.compared.blocks
-    yield from extra_tables(result, width, result.throughputs)
+    for answer in result.answers:
+        if not answer.is_final:
+            yield from answer.tables()
 
 
 def replaces_medians(result: RunResult) -> bool:

@@ -15,6 +15,7 @@ from app.run_folder.folder import RunFolder
 from exporters import install_layout
 from tests.app.present.report.pages import CHROMIUM, answer_in
 from tests.app.run_folder.runs import manifest_of, record
+from tests.golden.folders import unpack
 
 RUNTIMES = ("ort-cpu", "openvino-cpu")
 HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;.onnx"
@@ -221,3 +222,31 @@ def test_a_damaged_line_is_told_and_the_rest_is_shown(
     assert "line 1 is damaged" in text
     assert "openvino-cpu" in text
     assert main(["report", str(run), str(copy), "-o", str(tmp_path / "r.html")]) == 1, "beside"
+
+
+TABLES = """
+setTimeout(() => {
+  const lines = th => { const range = document.createRange(); range.selectNodeContents(th);
+    return new Set([...range.getClientRects()].map(r => Math.round(r.top))).size; };
+  const heads = [...document.querySelectorAll(".scroll thead th")].filter(th => th.offsetHeight);
+  const answer = document.createElement("pre");
+  answer.id = "answer";
+  answer.textContent = JSON.stringify({
+    first: [...document.querySelectorAll(".scroll table")].map(
+      t => t.querySelector("th").innerText),
+    broken: heads.map(th => [th, th.innerText.trim()])
+      .filter(([th, text]) => text && !text.includes(" ") && lines(th) > 1).map(([, text]) => text)
+  });
+  document.body.append(answer);
+}, 500);
+"""
+
+
+@needs_chromium
+def test_the_answer_comes_before_its_evidence(tmp_path: Path) -> None:
+    run = unpack("extras", tmp_path / "run")
+    assert main(["report", str(run), "-o", str(tmp_path / "page.html")]) == 0
+    answer = answer_in(tmp_path / "page.html", TABLES, width=900)
+    assert answer["first"][0] == "p50", "then cold starts, operators and all else"
+    assert {"case", "operator"} <= {*answer["first"]}
+    assert not answer["broken"], "a heading breaks between words only"
