@@ -52,17 +52,13 @@ def test_every_block_has_a_type_and_its_own_fields() -> None:
                 Note("out of memory", "net on ort", "error", "out_of_memory"),
                 Command("graphlap --list", "all models"),
                 Picture("a.svg", "a curve"),
+                Paragraph("net\udcff.onnx"),
             ]
         )
     )["blocks"]
-    assert [block["type"] for block in blocks] == [
-        "heading",
-        "paragraph",
-        "list",
-        "note",
-        "command",
-        "picture",
-    ]
+    types = ["heading", "paragraph", "list", "note", "command", "picture", "paragraph"]
+    assert [block["type"] for block in blocks] == types
+    assert blocks[6]["text"] == "net\udcff.onnx", "no Unicode and still JSON"
     assert blocks[1]["diagnostics"] == [{"code": "drift", "cases": 2}]
     assert blocks[3]["code"] == "out_of_memory"
 
@@ -86,9 +82,6 @@ def test_csv_is_the_main_table_with_units_in_its_header() -> None:
         ["gru", "20.0", ""],
     ], "and a name is no formula of a spreadsheet"
     assert csv_text([SMALL]) == "share (%)\n5\n", "without a main one the first"
-
-
-def test_a_document_without_a_table_has_no_csv() -> None:
     with pytest.raises(PlanError):
         csv_text([Paragraph("nothing was measured")])
 
@@ -118,17 +111,10 @@ def test_in_json_a_figure_is_its_data() -> None:
     assert (first["x"], first["low"], first["high"]) == (10.0, 9.0, 12.0)
     assert (second["x"], second["low"]) == (1500.0, None)
     assert figure["series"][0]["cases"] == ["a"]
-
-
-def test_without_pictures_nothing_is_shown_of_it() -> None:
     blocks: list[Block] = [Paragraph("before"), FIGURE]
-    assert as_text(blocks, 80) == "before\n"
-    assert as_markdown(blocks) == "before\n"
-
-
-def test_on_a_page_it_is_drawn_for_two_widths_and_names_are_text() -> None:
+    assert as_text(blocks, 80) == as_markdown(blocks) == "before\n", "where there are no pictures"
     page = "".join(as_html([FIGURE]))
-    assert page.count("<svg ") == 2
+    assert page.count("<svg ") == 2, "for two widths"
     assert "<img" not in page and "&lt;img" in page
 
 
@@ -141,8 +127,3 @@ def test_details_are_folded_on_a_page_and_whole_elsewhere() -> None:
     assert [inner["type"] for inner in block["blocks"]] == ["paragraph", "table"]
     other = Table(names("other"), (("x",),))
     assert csv_text([Heading("One", 1), other, FOLDED]) == "model\nmlp\n"
-
-
-def test_text_that_is_no_unicode_is_still_json() -> None:
-    (block,) = json.loads(json_text([Paragraph("net\udcff.onnx")]))["blocks"]
-    assert block["text"] == "net\udcff.onnx"

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -51,20 +52,6 @@ def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
     assert f"undecided ({RUN_VARIATION})" in words and f"undecided ({NO_RUN_VARIATION})" in words
     assert "2 cases: 2 compared; 4 verdicts: 4 undecided" in words
     assert "--baseline" in words and "--history DIR" in words
-
-
-def test_runs_of_one_case_by_two_calls_have_no_verdict(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, path in (("a", "a call, timed in Python"), ("b", "a call, timed in C")):
-        with RunFolder.create(tmp_path / name, manifest_of((CASE, OTHER))) as folder:
-            folder.begin(ENVIRONMENT)
-            for case in (CASE, OTHER):
-                for number in range(3):
-                    record(folder, case, number, [20.0 + number / 10] * 30, call_path=path)
-    code, out = told(capsys, "compare", tmp_path / "a", tmp_path / "b", "--fail-on", "slower")
-    assert code == 1
-    assert "0 compared" in out
 
 
 def test_a_slower_case_fails_the_job_only_where_that_was_asked(
@@ -213,64 +200,57 @@ def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> Non
     assert sum("p50" in line and "1.300x" in line and "slower" in line for line in lines) == 2
 
 
-CASES = 60
-
-
-MOST_LINES = 60
-
-
 def test_a_long_comparison_is_shortened_and_json_has_all_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    runs = [stored_run(tmp_path / name, CASES, runs=120, seed=n) for n, name in enumerate("ab")]
-    first, second = map(str, runs)
+    most_cases = most_lines = 60
+    for number, name in enumerate("ab"):
+        stored_run(tmp_path / name, most_cases, runs=120, seed=number)
+    first, second = str(tmp_path / "a"), str(tmp_path / "b")
     output = printed("compare", first, second, "--json", str(tmp_path / "c.json"), columns=80)
     lines = output.splitlines()
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= most_lines
     document = json.loads((tmp_path / "c.json").read_text())
-    assert len(document["cases"]) == CASES
+    assert len(document["cases"]) == most_cases
     verdicts = sum(document["verdict_counts"].values())
     row_count = sum(bool(re.search(r"\d+\.\d{3}x", line)) for line in lines)
     (left_out,) = re.findall(r"([\d,]+) more verdicts", output)
     assert row_count + int(left_out.replace(",", "")) == verdicts
     csv_text = printed("compare", first, second, "-f", "csv", columns=80)
-    assert sum(",p50," in line for line in csv_text.splitlines()) == CASES
+    assert sum(",p50," in line for line in csv_text.splitlines()) == most_cases
+    gate = printed("compare", first, second, "--fail-on", "undecided", columns=80)
+    assert "--fail-on undecided can't pass" in gate and len(gate.splitlines()) <= most_lines
 
 
-def test_a_gate_over_many_cases_is_as_short(tmp_path: Path) -> None:
-    runs = [stored_run(tmp_path / name, CASES, runs=120, seed=n) for n, name in enumerate("ab")]
-    output = printed("compare", *map(str, runs), "--fail-on", "undecided", columns=80)
-    assert "--fail-on undecided can't pass" in output
-    assert len(output.splitlines()) <= MOST_LINES
-
-
-ROUNDS = 8
-
-
-def saved(path: Path, releases: tuple[str, ...]) -> Path:
-    manifest = manifest_of((CASE,), ROUNDS)
-    with RunFolder.create(path, manifest) as folder:
-        folder.begin(ENVIRONMENT)
-        for number in range(ROUNDS):
-            release = releases[number % len(releases)]
-            record(folder, CASE, number, [100.0 + number % 2] * 600, runtime_version=release)
-    return path
+CALLS = ({"call_path": "a call, timed in Python"}, {"call_path": "a call, timed in C"})
+RELEASES = ({"runtime_version": "1.30.0"}, {"runtime_version": "1.31.0"})
 
 
 @pytest.mark.parametrize(
-    ("releases", "more", "expected"),
+    ("first", "second", "more", "code"),
     [
-        (("1.30.0",), (), 0),
-        (("1.30.0", "1.31.0"), (), 1),
-        (("1.30.0", "1.31.0"), ("--allow-mixed",), 0),
+        (RELEASES[:1], RELEASES[:1], (), 0),
+        (RELEASES[:1], RELEASES, (), 1),
+        (RELEASES[:1], RELEASES, ("--allow-mixed",), 0),
+        (CALLS[:1], CALLS[1:], (), 1),
     ],
+    ids=["alike", "two releases", "allowed", "two calls"],
 )
-def test_rounds_of_two_releases_pass_no_gate_unasked(
-    tmp_path: Path, releases: tuple[str, ...], more: tuple[str, ...], expected: int
+def test_rounds_that_were_made_otherwise_pass_no_gate_unasked(
+    tmp_path: Path,
+    first: tuple[dict[str, str], ...],
+    second: tuple[dict[str, str], ...],
+    more: tuple[str, ...],
+    code: int,
 ) -> None:
-    first = saved(tmp_path / "first", ("1.30.0",))
-    second = saved(tmp_path / "second", releases)
-    command = ["compare", str(first), str(second), "--fail-on", "slower", *more]
-    assert main(command) == expected
-    assert main(["compare", str(first), str(second)]) == 0, "without a gate it is a warning"
+    for name, facts in (("a", first), ("b", second)):
+        with RunFolder.create(tmp_path / name, manifest_of((CASE,), 8)) as folder:
+            folder.begin(ENVIRONMENT)
+            for number in range(8):
+                values: dict[str, Any] = facts[number % len(facts)]
+                record(folder, CASE, number, [100.0 + number % 2] * 600, **values)
+    paths = (str(tmp_path / "a"), str(tmp_path / "b"))
+    assert main(["compare", *paths, "--fail-on", "slower", *more]) == code
+    if first[0].keys() == RELEASES[0].keys():
+        assert main(["compare", *paths]) == 0, "without a gate it is a warning"

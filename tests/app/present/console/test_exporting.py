@@ -77,16 +77,17 @@ def test_what_json_has_no_form_for_is_null_wherever_it_stands(run: Path, number:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("words", "name", "said"),
     [
-        (["export", "-f", "cvs"], "--export cvs is not known: did you mean 'csv'"),
-        (["export", "-f", ","], "--export names no format"),
+        ("cvs", "run", "did you mean 'csv'"),
+        (",", "run", "names no format"),
+        ("json", "", "is no run folder"),
     ],
 )
-def test_a_format_that_is_none_is_refused(
-    arguments: list[str], said: str, run: Path, capsys: pytest.CaptureFixture[str]
+def test_a_format_that_is_none_and_what_is_no_run_are_refused(
+    words: str, name: str, said: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*arguments, str(run)]) == 2
+    assert main(["export", "-f", words, str(run.parent / name)]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -97,13 +98,6 @@ def test_a_format_whose_package_is_missing_names_the_extra(
     assert main(["export", "-f", "hdr", str(run)]) == 2
     assert "pip install 'graphlap[data]'" in capsys.readouterr().err
     assert not (run / "latency.hlog").exists()
-
-
-def test_a_folder_that_is_no_run_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", "-f", "json", str(tmp_path)]) == 2
-    assert "is no run folder" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -125,10 +119,6 @@ def _history(runs: Path) -> list[str]:
     return ["history", str(runs)]
 
 
-def _report(runs: Path) -> list[str]:
-    return ["report", str(runs / "a")]
-
-
 def _measure(runs: Path) -> list[str]:
     graph = write_add_graph(runs.parent / "add.onnx")
     arguments = ["--headless", "--models", str(graph), "--runtimes", "fake", "--rounds", "2"]
@@ -141,7 +131,7 @@ _OPTIONS: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "a history as JSON": (_history, "--json"),
     "a history as CSV": (_history, "--csv"),
     "a history as SVG": (_history, "--plot"),
-    "a report": (_report, "-o"),
+    "a report": (lambda runs: ["report", str(runs / "a")], "-o"),
     "gaps as SVG": (_measure, "--plot"),
 }
 _OTHER_FILES = {
@@ -225,21 +215,25 @@ def test_a_pipe_is_written_to(runs: Path, tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_stream_without_our_characters_gets_them_spelt_in_ascii() -> None:
+@pytest.mark.parametrize(
+    ("encoding", "text", "written"),
+    [
+        (
+            "ascii",
+            "p50 1.3 µs ±75% · ─── “a” … ≤ \u4e2d",
+            'p50 1.3 us +-75% - --- "a" ... <= \\u4e2d',
+        ),
+        ("latin-1", "1.3 µs ±75%", "1.3 µs ±75%"),
+    ],
+)
+def test_a_stream_without_our_characters_gets_them_spelt_in_ascii(
+    encoding: str, text: str, written: str
+) -> None:
     raw = io.BytesIO()
-    stream = ResilientStream(io.TextIOWrapper(raw, encoding="ascii"))
-    stream.write("p50 1.3 µs ±75% · ─── “a” … ≤ \u4e2d")
+    stream = ResilientStream(io.TextIOWrapper(raw, encoding=encoding))
+    stream.write(text)
     stream.flush()
-    text = raw.getvalue().decode("ascii")
-    assert text == 'p50 1.3 us +-75% - --- "a" ... <= \\u4e2d'
-
-
-def test_a_stream_that_has_them_gets_them_as_they_are() -> None:
-    raw = io.BytesIO()
-    stream = ResilientStream(io.TextIOWrapper(raw, encoding="latin-1"))
-    stream.write("1.3 µs ±75%")
-    stream.flush()
-    assert raw.getvalue().decode("latin-1") == "1.3 µs ±75%"
+    assert raw.getvalue().decode(encoding) == written
 
 
 def test_a_pipe_takes_80_columns_unless_it_is_told_otherwise(

@@ -33,18 +33,9 @@ from tests.app.sweep.sweeps import write_add_graph
 pytestmark = pytest.mark.usefixtures("brief")
 
 
-WIDTH = "200"
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a log holds after a sweep of a case that is well and one that crashes."""
-    return sweep(tmp_path, monkeypatch, io.StringIO())
 
 
 def sweep(
@@ -53,11 +44,12 @@ def sweep(
     log: io.StringIO,
     rounds: int = 2,
     code: int = 1,
+    width: int = 200,
     **plan_values: object,
 ) -> str:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", WIDTH)
+    monkeypatch.setenv("COLUMNS", str(width))
     graph = str(write_add_graph(folder / "add.onnx"))
     options = {"fake.fail": ["none", "crash"]}
     grid = {"models": [graph], "runtimes": ["fake"], "options": options, **plan_values}
@@ -67,7 +59,11 @@ def sweep(
     return log.getvalue()
 
 
-def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> None:
+def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a sweep of a case that is well and one that crashes."""
+    said = sweep(tmp_path, monkeypatch, io.StringIO())
     first, second, *lines = said.splitlines()
     assert re.match(r"2 cases, 4 rounds, 4 to measure, about \d+ s, of which exports \d+ s$", first)
     assert second.startswith("results in ") and second.endswith("/run")
@@ -81,46 +77,31 @@ def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> 
     assert rounds[-1].startswith("[4/4, 0 s left]")
 
 
-def test_a_round_of_a_log_of_eighty_columns_is_no_wider(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.app.present.console.test_progress.WIDTH", "80")
-    options = {"fake.latency_us": [100.0], "fake.fail": ["none", "crash"]}
-    log = sweep(tmp_path, monkeypatch, io.StringIO(), options=options)
-    rounds = [line for line in log.splitlines() if not line.startswith("results in ")]
-    assert max(map(len, rounds)) <= 80
-    assert "round 1: ok" in " ".join(log.split()) and "p50 " in log
-
-
 def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal_text = sweep(tmp_path, monkeypatch, Terminal())
+    options = {"fake.latency_us": [100.0, 300.0], "fake.fail": ["none", "crash"]}
+    terminal_text = sweep(tmp_path, monkeypatch, Terminal(), rounds=4, options=options)
+    before, _, after = " ".join(terminal_text.split()).partition("times as fast as")
+    assert before.count("round 4") == 0, "who is first is shown before the end"
+    assert re.match(r" .*\(\d\.\d+ to \d\.\d+\)", after)
     assert "exporting add.onnx" in terminal_text or "starting" in terminal_text
     assert "measuring add.onnx fake" in terminal_text
-    assert "of 4 rounds" in terminal_text
+    assert "of 16 rounds" in terminal_text
     assert "round 1: ok" not in terminal_text, "what is well is in the bar"
     last = terminal_text.rpartition("measuring add.onnx")[2]
     assert "fail=crash round 1: crashed" in terminal_text
     assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"
 
 
-@pytest.mark.parametrize("log", [io.StringIO(), Terminal()])
-def test_who_is_first_is_shown_before_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO
-) -> None:
-    options = {"fake.latency_us": [100.0, 300.0], "fake.fail": ["none", "crash"]}
-    words = " ".join(sweep(tmp_path, monkeypatch, log, rounds=4, options=options).split())
-    before, _, after = words.partition("times as fast as")
-    assert before.count("round 4") == 0
-    assert re.match(r" .*\(\d\.\d+ to \d\.\d+\)", after)
-
-
 def test_a_log_has_the_order_from_the_first_pass_on_and_once_for_each_that_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     latencies = {"fake.latency_us": [200.0, 600.0]}
-    log = sweep(tmp_path, monkeypatch, io.StringIO(), rounds=6, code=0, options=latencies)
+    log = sweep(tmp_path, monkeypatch, io.StringIO(), rounds=6, code=0, width=80, options=latencies)
+    lines = [line for line in log.splitlines() if not line.startswith("results in ")]
+    assert max(map(len, lines)) <= 80
+    log = re.sub(r"\n +", " ", log)
     first, *others = log.split("so far ")[1:]
     assert "latency_us=200" in first.partition(" leads ")[0]
     assert " round 2" not in log.partition("so far ")[0]
@@ -174,9 +155,6 @@ def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(
     assert "p99 needs 68 samples" in terminal.getvalue()
 
 
-SLEEPING = {"fake.latency_us": [3000], "fake.wait": ["sleep"]}
-
-
 def new_run(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -186,7 +164,11 @@ def new_run(
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     graph = str(write_add_graph(folder / "add.onnx"))
-    grid = {"models": [graph], "runtimes": ["fake"], "options": SLEEPING | options}
+    grid = {
+        "models": [graph],
+        "runtimes": ["fake"],
+        "options": {"fake.latency_us": [3000], "fake.wait": ["sleep"]} | options,
+    }
     grid["scenarios"] = [scenario]
     return create_run(parse_plan({"rounds": 4, "sweeps": [grid]}, "test"), folder / "run")
 
@@ -225,36 +207,22 @@ def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_en
     assert sum(UNCHECKED in line for line in lines) == 1
 
 
-def all_of(run: SweepRun) -> tuple[RunningFigures, list[tuple[str, ...]]]:
-    """The figures of a run that has gone on to its end, and what each of them lacked."""
-    figures = RunningFigures(run)
-    missing_parts = []
-    while not run.finished:
-        missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
-    run.close(0)
-    return figures, missing_parts
-
-
-def test_a_case_with_wrong_outputs_has_no_figure_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("scenario", "options"),
+    [("closed_loop", {"fake.fail": ["wrong"]}), ("poisson:300/s", {})],
+    ids=["wrong outputs", "open loop"],
+)
+def test_what_may_yet_be_wrong_has_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str, options: dict[str, object]
 ) -> None:
-    options = {"fake.fail": ["wrong"]}
-    with (
-        new_run(tmp_path, monkeypatch, "closed_loop", **options) as folder,
-        SweepRun(folder, ENVIRONMENT) as run,
-    ):
-        figures, missing_parts = all_of(run)
-    assert missing_parts == [(UNCHECKED,)]
-    assert not figures.figures
-
-
-def test_an_open_loop_has_no_figure_before_its_queue_has_filled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first of its requests meet no queue, so what they took is not what the round comes to."""
-    with (
-        new_run(tmp_path, monkeypatch, "poisson:300/s") as folder,
-        SweepRun(folder, ENVIRONMENT) as run,
-    ):
-        _, missing_parts = all_of(run)
-    assert missing_parts and not any(UNCHECKED in parts for parts in missing_parts)
+    """The first requests of an open loop meet no queue: they took less than the round comes to."""
+    run_folder = new_run(tmp_path, monkeypatch, scenario, **options)
+    with run_folder as folder, SweepRun(folder, ENVIRONMENT) as run:
+        figures, missing_parts = RunningFigures(run), []
+        while not run.finished:
+            missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
+        run.close(0)
+    if options:
+        assert missing_parts == [(UNCHECKED,)] and not figures.figures
+    else:
+        assert missing_parts and not any(UNCHECKED in parts for parts in missing_parts)

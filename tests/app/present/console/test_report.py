@@ -67,66 +67,35 @@ def shown(
     return as_text(shown_blocks(read_run(path), results, width, sort, verbose=verbose), width)
 
 
-def answered(path: Path, *cases: Case, **facts: Any) -> str:
-    measured(path, *cases, **facts)
-    return shown(path)
-
-
 def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) -> None:
-    lines = answered(path, MLP, replace(MLP, threads=2)).strip().splitlines()
-    head = next(line for line in lines if line.startswith("model"))
-    common = next(line for line in lines if line.startswith("every measured case: "))
-    assert "threads" in head
-    assert "scenario" not in head
-    assert "scenario closed_loop" in common
-    assert "threads" not in common
-
-
-def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
-    table = answered(path, MLP)
-    (row,) = [line for line in table.splitlines() if line.lstrip().startswith("mlp")]
-    assert row.split()[-1] == "ok"
-    assert row.split()[:3] == ["mlp", "-", "fake"]
-    assert row.count(" 20.0 µs ") == 2, "mean and p50"
-    assert row.count(" - ") == 3, (
-        "no parameters told; 60 samples support no p99, 2 rounds no interval"
-    )
-
-
-def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
-    paced_case = replace(MLP, scenario=Scenario("paced", 20.0))
-    table = answered(path, MLP, paced_case)
-    assert "paced:20us" in table and "closed_loop" in table
-
-
-@pytest.mark.parametrize("word", ["multistream:8", "rate:200/s", "burst:8@10ms", "offline"])
-def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
-    table = answered(path, MLP, replace(MLP, scenario=Scenario.parse(word)))
-    assert word in table and "closed_loop" in table
-
-
-def test_the_share_of_late_runs_is_a_column_where_a_deadline_was_asked_for(path: Path) -> None:
-    rows = measured(path, MLP)
-    assert "> 100 µs" not in shown(path)
+    """Also a scenario in its words, the folders of files of one name, a share of late runs; and
+    published figures stand under the rows of their model."""
+    words = ("multistream:8", "rate:200/s", "burst:8@10ms", "offline", "paced:20us")
+    scenarios = [replace(MLP, scenario=Scenario.parse(word)) for word in words]
+    files = [Case(f"/a/{folder}/net.onnx", "fake") for folder in "xy"]
+    rows = measured(path, Case("lstm_large", "fake"), MLP, *scenarios, *files)
+    text = shown(path)
+    assert all(word in text for word in (*words, "closed_loop", "x/net.onnx", "y/net.onnx"))
+    lines = text.splitlines()
+    places = [
+        next(k for k, line in enumerate(lines) if word in line)
+        for word in ("lstm_large", "published (", "mlp")
+    ]
+    assert places == sorted(places) and "8.50 µs" in lines[places[1]]
+    assert "> 100 µs" not in text and "detectable slowdown" not in text
     late = {"deadline_us": 100.0, "deadline_miss_rate": 0.00013}
     late |= {"deadline_miss_rate_ci_low": 0.00009, "deadline_miss_rate_ci_high": 0.00021}
     text = shown(path, rows=[replace(result, row={**result.row, **late}) for result in rows])
     assert "> 100 µs" in text and "0.013 %" in text and "0.0090 % to 0.021 %" in text
-
-
-def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: Path) -> None:
-    lines = answered(path, Case("lstm_large", "fake"), MLP).splitlines()
-    row_position, reference_position, other = (
-        next(k for k, line in enumerate(lines) if word in line)
-        for word in ("lstm_large", "published (", "mlp")
+    measured(path.with_name("threads"), MLP, replace(MLP, threads=2))
+    head, common = (
+        next(
+            line for line in shown(path.with_name("threads")).splitlines() if line.startswith(word)
+        )
+        for word in ("model", "every measured case: ")
     )
-    assert row_position < reference_position < other
-    assert "8.50 µs" in lines[reference_position]
-
-
-def test_files_of_the_same_name_are_told_apart(path: Path) -> None:
-    table = answered(path, Case("/a/x/net.onnx", "fake"), Case("/a/y/net.onnx", "fake"))
-    assert "x/net.onnx" in table and "y/net.onnx" in table
+    assert "threads" in head and "scenario" not in head
+    assert "scenario closed_loop" in common and "threads" not in common
 
 
 def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Path) -> None:
@@ -203,30 +172,6 @@ def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
         sort_column("latency_p9_us", DEFAULT)
 
 
-def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
-    cases = [replace(MLP, threads=threads) for threads in range(1, 60)]
-    with RunFolder.create(path, manifest_of(cases, 1)) as folder:
-        folder.begin(ENVIRONMENT)
-        record(folder, cases[0], 0, TWICE)
-    text = shown(path)
-    assert text.count("not run: ") == 1
-    assert "all 59 cases but mlp · fake · 1 thread: " in text
-    assert len(text.splitlines()) < 20
-
-
-def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> None:
-    ort, ov = (replace(MLP, runtime=name) for name in ("ort-cpu", "openvino-cpu"))
-    with RunFolder.create(path, manifest_of((ort, ov), 3)) as folder:
-        folder.begin(ENVIRONMENT)
-        for number in range(3):
-            noise = [number / 100 + run / 1000 for run in range(30)]
-            record(folder, ort, number, [20.0 + value for value in noise])
-            record(folder, ov, number, [30.0 + value for value in noise])
-    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(path)
-    two = answered(path.parent / "two", ort, ov)
-    assert "undecided" in two and "--rounds 3" in two
-
-
 def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_find(
     path: Path,
 ) -> None:
@@ -248,10 +193,6 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
     assert f"detectable slowdown at 90 % power with 4 rounds: p50 {' to '.join(changes)} %" in text
 
 
-def test_two_rounds_say_nothing_of_how_sure_they_are(path: Path) -> None:
-    assert "detectable slowdown" not in answered(path, MLP)
-
-
 def advice(path: Path, logs: list[float], span_s: float, switches: int = 0) -> str:
     """Of rounds whose medians have these logarithms, begun over so many seconds."""
     rng = np.random.default_rng(1)
@@ -268,38 +209,31 @@ def advice(path: Path, logs: list[float], span_s: float, switches: int = 0) -> s
     return spread_advice(run, Rows().measured(run))
 
 
-def alternating(log: float) -> list[float]:
-    return [log, -log, log, -log]
-
-
 @pytest.mark.parametrize(
-    ("log", "span_s", "is_advised"),
-    [(0.2, 20.0, True), (0.2, SHORT_S + 1.0, False), (0.0001, 20.0, False), (0.2, 0.0, False)],
+    ("log", "span_s", "switches", "advised"),
+    [
+        (0.2, 20.0, 0, ADVISED),
+        (0.2, SHORT_S + 1.0, 0, ""),
+        (0.0001, 20.0, 0, ""),
+        (0.2, 0.0, 0, ""),
+        (0.2, SHORT_S + 1.0, 50, ADVISED_CONTENDED),
+        (0.2, CLOSE_CONTENDED_S + 1.0, 50, ""),
+    ],
 )
 def test_it_is_advised_where_rounds_differ_within_a_short_time(
-    tmp_path: Path, log: float, span_s: float, is_advised: bool
+    tmp_path: Path, log: float, span_s: float, switches: int, advised: str
 ) -> None:
-    advice_text = advice(tmp_path / "run", alternating(log), span_s)
-    assert (f"--spread {ADVISED} " in advice_text) == is_advised
-    assert bool(advice_text) == is_advised
-
-
-@pytest.mark.parametrize(
-    ("span_s", "is_advised"), [(SHORT_S + 1.0, True), (CLOSE_CONTENDED_S + 1.0, False)]
-)
-def test_rounds_beside_other_work_are_spread_farther(
-    tmp_path: Path, span_s: float, is_advised: bool
-) -> None:
-    advice_text = advice(tmp_path / "run", alternating(0.2), span_s, switches=50)
-    assert (f"--spread {ADVISED_CONTENDED} " in advice_text) == is_advised
+    """Rounds beside other work are spread farther."""
+    advice_text = advice(tmp_path / "run", [log, -log] * 2, span_s, switches)
+    assert (f"--spread {advised} " in advice_text) if advised else not advice_text
 
 
 def test_a_number_of_rounds_is_named_where_so_many_would_help(tmp_path: Path) -> None:
     """Some rounds, not hundreds, and none where the rounds that there are resemble each other."""
-    few = advice(tmp_path / "few", alternating(0.05), 20.0)
+    few = advice(tmp_path / "few", [0.05, -0.05] * 2, 20.0)
     (round_count,) = re.findall(r"--rounds (\d+)", few)
     assert 4 < int(round_count) <= MAXIMUM_ROUNDS
-    assert "--rounds" not in advice(tmp_path / "many", alternating(0.5), 20.0)
+    assert "--rounds" not in advice(tmp_path / "many", [0.5, -0.5] * 2, 20.0)
     slope = np.linspace(-0.06, 0.06, 10).tolist()
     slope_advice = advice(tmp_path / "slope", slope, 100.0)
     assert "--spread" in slope_advice and "--rounds" not in slope_advice

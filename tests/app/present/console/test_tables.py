@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -73,7 +72,9 @@ OPS = (
 )
 
 
-def shown(path: Path, width: int) -> str:
+def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: Path) -> None:
+    """And how much slower a profiled run is; two runtimes stand side by side on 80 columns."""
+    path = tmp_path / "run"
     with RunFolder.create(path, manifest_of((CASE, OV, FAKE), 1)) as folder:
         folder.begin(ENVIRONMENT)
         for case in (CASE, OV):
@@ -83,11 +84,7 @@ def shown(path: Path, width: int) -> str:
         none = OperatorTimes(FAKE.case_id, reason="fake does not tell: profile another")
         folder.record(write_operators(folder, none))
     run = read_run(path)
-    return as_text(operator_tables(run, Rows().of(run), width), width)
-
-
-def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: Path) -> None:
-    text = shown(tmp_path / "run", 200)
+    text, narrow = (as_text(operator_tables(run, Rows().of(run), w), w) for w in (200, 80))
     conv = next(line for line in text.splitlines() if line.startswith("FusedConv"))
     assert "conv + relu" in conv
     for figure in ("40.0 µs", "88.9%", "131k", "529 kB", "25%"):
@@ -95,16 +92,9 @@ def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: 
     assert "peak 68.5 GFLOP/s, and 37.2 GB/s with 1.5 MiB in use" in text
     assert text.count("numpy by hand") == 1
     assert "no operator times of net · fake: fake does not tell: profile another" in text
-
-
-def test_the_profilers_distortion_is_a_figure(tmp_path: Path) -> None:
-    text = shown(tmp_path / "run", 200)
     assert "45.0 µs in all, medians of 100 profiled runs" in text
     assert "a profiled run takes 75.0 µs, 1.50 times the p50 of 50.0 µs" in text
-
-
-def test_two_runtimes_stand_side_by_side_on_80_columns(tmp_path: Path) -> None:
-    lines = shown(tmp_path / "run", 80).splitlines()
+    lines = narrow.splitlines()
     assert max(map(len, lines)) <= 80
     (row,) = [line for line in lines if line.startswith("conv + relu")]
     assert row.split()[-4:] == ["40.0", "µs", "40.0", "µs"]
@@ -147,16 +137,10 @@ def test_rows_that_differ_in_their_gap_alone_are_a_curve() -> None:
         GapPoint(1000.0, 40.0, 80.0),
         GapPoint(5000.0, 200.0, None),
     )
-
-
-def test_models_and_sizes_have_curves_of_their_own() -> None:
     larger = [gap_row | {"axes": "batch=8"} for gap_row in ROWS]
     assert [idle.label for idle in idleness([*ROWS, *larger])] == ["mlp", "mlp · batch 8"]
-
-
-@pytest.mark.parametrize("rows", [[], ROWS[1:3], [row(20.0, 1.0), row(50.0, 1.0), row(None, 1.0)]])
-def test_two_gaps_are_no_curve(rows: list[Row]) -> None:
-    assert idleness(rows) == []
+    for few in ([], ROWS[1:3], [row(20.0, 1.0), row(50.0, 1.0), row(None, 1.0)]):
+        assert idleness(few) == [], "two gaps are no curve"
 
 
 def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() -> None:
@@ -204,32 +188,12 @@ def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_pat
         record(folder, TWO, 0, [100.0] * 30, concurrency=2)
     rows = Rows().of(read_run(tmp_path / "run"))
     assert "its batch size varies or is unknown" in str(rows[1]["scaling_missing_reason"])
-    text = printed((ALONE, TWO), rows, plan)
+    text = as_text(scaling_tables((ALONE, TWO), rows, plan), 200)
     assert bool(text) == is_expected
-    if is_expected:
-        assert "its batch size varies or is unknown" in text
-
-
-@pytest.mark.parametrize(("low", "is_shown"), [(0.1, True), (0.08, False)])
-def test_an_efficiency_of_more_than_a_factor_of_ten_has_no_interval(
-    low: float, is_shown: bool, tmp_path: Path
-) -> None:
-    plan, _ = PLANS["replicas"]
-    with RunFolder.create(tmp_path / "run", manifest_of((ALONE, TWO), 1)) as folder:
-        record(folder, ALONE, 0, [100.0] * 30)
-        record(folder, TWO, 0, [100.0] * 30, concurrency=2)
-    alone, two = Rows().of(read_run(tmp_path / "run"))
-    ends = {"scaling_efficiency_ci_low": low, "scaling_efficiency_ci_high": 0.9}
-    scaling_values = {
-        "speedup": 1.0,
-        "scaling_efficiency": 0.5,
-        "replicas": 2,
-        "scaling_missing_reason": None,
-    }
-    text = printed((ALONE, TWO), (alone, {**two, **scaling_values, **ends}), plan)
-    assert ("90%" in text) == is_shown
-    assert (TOO_NOISY in text) != is_shown
-
-
-def printed(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> str:
-    return as_text(scaling_tables(cases, rows, plan), 200)
+    assert ("its batch size varies or is unknown" in text) == is_expected
+    for low in (0.1, 0.08):
+        scaling: Row = {"speedup": 1.0, "scaling_efficiency": 0.5, "replicas": 2}
+        scaling |= {"scaling_efficiency_ci_low": low, "scaling_efficiency_ci_high": 0.9}
+        measured = [rows[0], {**rows[1], **scaling, "scaling_missing_reason": None}]
+        text = as_text(scaling_tables((ALONE, TWO), measured, PLANS["replicas"][0]), 200)
+        assert ("90%" in text, TOO_NOISY in text) == (low == 0.1, low < 0.1), "a factor of ten"

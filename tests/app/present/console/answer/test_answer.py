@@ -123,29 +123,25 @@ def test_settings_tell_lines_apart_and_failures_stand_in_their_line(tmp_path: Pa
         for scenario in (Scenario(), paced_scenario)
         for runtime in RUNTIMES[:2]
     ]
+    cases += [Case("gru", runtime) for runtime in RUNTIMES[:2]]
 
     def fill(folder: RunFolder) -> None:
         for case in cases[:3]:
             for number in range(3):
                 record(folder, case, number, [20.0 + number / 10] * 40)
         record(folder, cases[3], 0, (), "crashed", reason="signal SIGSEGV: report it")
-
-    matrix = matrix_of(ended(tmp_path / "run", cases, fill))
-    assert [row[0] for row in cells(matrix)] == ["mlp · closed loop", "mlp · paced:20us"]
-    assert cells(matrix)[1][2] == "crashed"
-
-
-def test_what_may_not_be_ranked_is_in_brackets_and_marked_by_nothing(tmp_path: Path) -> None:
-    cases = [Case("mlp", runtime) for runtime in RUNTIMES[:2]]
-
-    def fill(folder: RunFolder) -> None:
         for number in range(3):
-            record(folder, cases[0], number, [20.0 + number / 10] * 40)
-            record(folder, cases[1], number, [10.0] * 40, "partial", reason="Loop ran elsewhere")
+            record(folder, cases[4], number, [20.0 + number / 10] * 40)
+            record(folder, cases[5], number, [10.0] * 40, "partial", reason="Loop ran elsewhere")
 
     matrix = matrix_of(ended(tmp_path / "run", cases, fill))
-    assert cells(matrix) == [["mlp", "20.1 µs", "(10.0 µs)"]]
-    assert not matrix.marks
+    assert [row[0] for row in cells(matrix)] == [
+        "mlp · closed loop",
+        "mlp · paced:20us",
+        "gru · closed loop",
+    ]
+    assert cells(matrix)[1][2] == "crashed"
+    assert cells(matrix)[2][1:] == ["20.1 µs", "(10.0 µs)"], "it may not be ranked"
 
 
 def test_a_runtime_that_is_nowhere_here_has_no_column(tmp_path: Path) -> None:
@@ -167,6 +163,13 @@ def test_many_options_of_one_model_are_lines_where_columns_have_no_room(tmp_path
     matrix = matrix_of(measured(tmp_path / "run", cases))
     narrow, wide = matrix_table(matrix, 80), matrix_table(matrix, 400)
     assert (len(narrow.rows), len(wide.rows)) == (8, 1)
+    figures = [
+        (Case("mlp", runtime, axes={"batch": 1 + batch}), 20.0 + batch)
+        for batch in range(MAXIMUM_LINES + 5)
+        for runtime in RUNTIMES[:2]
+    ]
+    lines = list(as_lines(run_document(measured(tmp_path / "long", figures), 80), 80))
+    assert "... and 5 more in results.csv" in lines, "more than fit are counted"
 
 
 def test_sentences_count_over_all_models_and_what_never_leads_is_said_once(
@@ -185,6 +188,7 @@ def test_sentences_count_over_all_models_and_what_never_leads_is_said_once(
 
 
 def test_two_rounds_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
+    """A run of more that ended early is resumed, which measures the rounds of its plan."""
     cases = [Case("mlp", runtime) for runtime in RUNTIMES[:2]]
 
     def fill(folder: RunFolder) -> None:
@@ -198,23 +202,9 @@ def test_two_rounds_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
     assert rounds_to_decide(contests) == ({30: 2, 5: 1}, 3), "the cheapest is named too"
     assert any("2 rounds" in sentence for sentence in leader_sentences(run, {}))
     assert "2 rounds" in trust_line(run)
-
-
-@pytest.mark.parametrize(("planned", "advises"), [(2, True), (8, False)])
-def test_no_more_rounds_are_advised_than_the_plan_has(
-    tmp_path: Path, planned: int, advises: bool
-) -> None:
-    """A run that ended early is resumed, which measures the rounds of its plan."""
-    cases = [Case("mlp", runtime) for runtime in RUNTIMES[:2]]
-
-    def fill(folder: RunFolder) -> None:
-        for case, us in zip(cases, (10.0, 30.0), strict=True):
-            for number in range(2):
-                record(folder, case, number, [us] * 40)
-
-    run = ended(tmp_path / "run", cases, fill, rounds=planned)
-    lines = as_lines(run_document(run, 80), 80)
-    assert any("--rounds 3" in line for line in lines) is advises
+    early = ended(tmp_path / "early", cases, fill, rounds=8)
+    advised = ["--rounds 3" in "\n".join(as_lines(run_document(r, 80), 80)) for r in (run, early)]
+    assert advised == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -267,16 +257,6 @@ def test_eighty_cases_fit_a_screen_of_forty_lines_and_eighty_columns(tmp_path: P
     assert all(len(line) <= 80 for line in lines if line.strip().split("  #")[0] not in commands)
     first_words = [line.split()[0] for line in lines if line.strip()]
     assert sum(first_words.count(model) for model in models) == 20, "no line of the table is cut"
-
-
-def test_more_lines_than_fit_are_counted(tmp_path: Path) -> None:
-    figures = [
-        (Case("mlp", runtime, axes={"batch": 1 + batch}), 20.0 + batch)
-        for batch in range(MAXIMUM_LINES + 5)
-        for runtime in RUNTIMES[:2]
-    ]
-    lines = list(as_lines(run_document(measured(tmp_path / "run", figures), 80), 80))
-    assert "... and 5 more in results.csv" in lines
 
 
 def test_no_line_is_compared_with_all_others(
