@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,16 +20,15 @@ from app.plan.plan import Plan, parse_plan
 from app.present.console.answer.outcome import RunOutput
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
-from app.run_folder.manifest import new_manifest
 from app.runs.reader import read_run
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_budget
 from app.sweep.scheduling.round_budget import Budget, PreciseRounds
-from exporters.diagnostics import codes, diagnostic
+from exporters.diagnostics import codes
 from tests.app.cli.headless.batch import rows
-from tests.app.run_folder.runs import ENVIRONMENT, record
-from tests.app.sweep.sweeps import SHORT, Clock, write_add_graph
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+from tests.app.sweep.sweeps import Clock, write_add_graph
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_a_command_that_took_its_budget_to_start_begins_no_round(tmp_path: Path)
     start_s = time.monotonic() - 100.0
     code, _ = run_of(tmp_path, start_s=start_s, budget_s=50.0)
     assert code == 1
-    assert statuses(tmp_path) == {"not_run"}
+    assert {row["status"] for row in rows(tmp_path / "run")} == {"not_run"}
 
 
 def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
@@ -118,13 +119,6 @@ def test_every_case_has_its_first_round_before_any_has_more(tmp_path: Path) -> N
     assert graphlap_line("resume", str(tmp_path / "run")) in out
 
 
-def statuses(folder: Path) -> set[str]:
-    return {row["status"] for row in rows(folder / "run")}
-
-
-MARK_PRECISE = pytest.mark.usefixtures("brief")
-
-
 CASE = Case("add.onnx", "fake")
 
 
@@ -132,42 +126,69 @@ def plan_of(models: str = "mlp", **values: object) -> Plan:
     return parse_plan({"sweeps": [{"models": [models], "runtimes": ["fake"]}], **values}, "test")
 
 
-def folder_of(path: Path, plan: Plan) -> RunFolder:
-    manifest = new_manifest(
-        name="test",
-        seed=3,
-        rounds=plan.lengths.rounds,
-        time_limit_s=60.0,
-        limits=SHORT,
-        plan=plan,
-        cases=(CASE,),
-        environment=ENVIRONMENT,
-    )
-    folder = RunFolder.create(path, manifest)
-    folder.begin(ENVIRONMENT)
-    return folder
-
-
-def told(folder: RunFolder) -> tuple[int, Row]:
-    """How many rounds the case is to have after those in the folder, and its row."""
-    run, rows = read_run(folder.path), Rows()
+def told(path: Path, latencies_us: Sequence[Sequence[float]], **values: Any) -> tuple[int, Row]:
+    """How many rounds the case is to have after these, by a plan of these values, and its row."""
+    clock = {"clock": values.pop("clock")} if "clock" in values else {}
+    plan = plan_of(**values)
+    manifest = manifest_of((CASE,), plan.lengths.rounds, plan)
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for number, round_us in enumerate(latencies_us):
+            record(folder, CASE, number, round_us, **clock)
+    run, table = read_run(path), Rows()
     rule = run.manifest.requested_plan.stopping
     assert rule is not None
-    return PreciseRounds(rule, run, rows).planned_rounds(CASE), rows.of(run)[0]
+    return PreciseRounds(rule, run, table).planned_rounds(CASE), table.of(run)[0]
 
 
-@MARK_PRECISE
+APART_US = [[100.0 + number] * 60 for number in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("latencies_us", "values", "planned", "reason", "code"),
+    [
+        (APART_US, {"precise": {"p50": 0.001}, "rounds": 7}, 7,
+         " (0.1 % asked) after 7 rounds, the most there may be", "interval_not_reached"),
+        (APART_US[:3], {"precise": {"p50": 0.001}}, 5,
+         "ended after 3 rounds, before the look at 5: p50 within", "rounds_missing"),
+        ([[100.0 + k % 7 for k in range(400)]] * 5, {"precise": {"p99": 0.1}}, 5,
+         "which takes longer rounds", "interval_unavailable"),
+        (APART_US[:5], {"precise": {"p50": 1e-9}, "clock": "simulated"}, 5,
+         "5 rounds of a simulation", ""),
+    ],
+    ids=["bound", "before its look", "too short for a tail", "simulation"],
+)  # fmt: skip
+def test_why_rounds_end_is_told_by_the_row(
+    tmp_path: Path,
+    latencies_us: Sequence[Sequence[float]],
+    values: dict[str, Any],
+    planned: int,
+    reason: str,
+    code: str,
+) -> None:
+    left, row = told(tmp_path / "run", latencies_us, **values)
+    assert left == planned and reason in str(row["stop_reason"])
+    by_code = {entry.code: entry.parameters for entry in diagnostics_of(row)}
+    assert {*by_code} & {"interval_not_reached", "interval_unavailable"} == {code} - {
+        "rounds_missing",
+        "",
+    }
+    if code == "interval_not_reached":
+        assert (by_code[code]["rounds"], by_code[code]["requested"]) == (7, 0.001)
+    if code == "rounds_missing":
+        assert (by_code[code]["measured"], by_code[code]["planned"]) == (3, 5)
+
+
 def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
     """Levels that spread by 2 %: ±5 % takes more than five of them and fewer than forty."""
-    remaining = []
-    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.05})) as folder:
-        for number in range(40):
-            level = 100.0 + 4.0 * (number % 2)
-            record(folder, CASE, number, [level, level + 0.001] * 30)
-            left, row = told(folder)
-            remaining.append(left)
-            if left == number + 1:
-                break
+    levels = [
+        [100.0 + 4.0 * (number % 2), 100.001 + 4.0 * (number % 2)] * 30 for number in range(40)
+    ]
+    remaining: list[int] = []
+    while len(remaining) < 40 and remaining[-1:] != [len(remaining)]:
+        count = len(remaining) + 1
+        left, row = told(tmp_path / f"{count}", levels[:count], precise={"p50": 0.05})
+        remaining.append(left)
     assert remaining[:5] == [5, 5, 5, 5, 7]
     assert remaining[-2:] == [len(remaining), len(remaining)]
     assert len(remaining) in (7, 10, 14, 20, 28)
@@ -181,53 +202,7 @@ def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
     assert row["ci_method"] == "t_ranks_looks"
 
 
-@MARK_PRECISE
-def test_the_bound_on_rounds_ends_what_is_not_reached_and_the_row_says_so(tmp_path: Path) -> None:
-    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.001}, rounds=7)) as folder:
-        for number in range(7):
-            record(folder, CASE, number, [100.0 + number] * 60)
-        left, row = told(folder)
-    assert left == 7
-    assert " (0.1 % asked) after 7 rounds, the most there may be" in str(row["stop_reason"])
-    (shortfall,) = (entry for entry in diagnostics_of(row) if entry.code == "interval_not_reached")
-    assert (shortfall.parameters["rounds"], shortfall.parameters["requested"]) == (7, 0.001)
-
-
-@MARK_PRECISE
-def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
-    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.001})) as folder:
-        for number in range(3):
-            record(folder, CASE, number, [100.0 + number] * 60)
-        left, row = told(folder)
-    assert left == 5
-    assert "ended after 3 rounds, before the look at 5: p50 within" in str(row["stop_reason"])
-    assert diagnostic("rounds_missing", measured=3, planned=5) in diagnostics_of(row)
-
-
-@MARK_PRECISE
-def test_rounds_that_are_too_short_for_a_tail_are_not_added_to(tmp_path: Path) -> None:
-    with folder_of(tmp_path / "run", plan_of(precise={"p99": 0.1})) as folder:
-        for number in range(5):
-            record(folder, CASE, number, [100.0 + k % 7 for k in range(400)])
-        left, row = told(folder)
-    assert left == 5
-    assert "which takes longer rounds" in str(row["stop_reason"])
-    assert "interval_unavailable" in codes(diagnostics_of(row))
-
-
-@MARK_PRECISE
-def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
-    with folder_of(tmp_path / "run", plan_of(precise={"p50": 1e-9})) as folder:
-        for number in range(5):
-            record(folder, CASE, number, [100.0 + number] * 60, clock="simulated")
-        left, row = told(folder)
-    assert left == 5
-    assert "5 rounds of a simulation" in str(row["stop_reason"])
-    diagnostic_codes = {*codes(diagnostics_of(row))}
-    assert not {"interval_not_reached", "interval_unavailable"} & diagnostic_codes
-
-
-@MARK_PRECISE
+@pytest.mark.usefixtures("brief")
 def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from app.capabilities.slo_search.search import rate_searches
 from app.cases.case import Case
 from app.cases.round import Limits, RoundResult
 from app.cases.scenario import Batcher, Condition, Shapes
+from app.cases.status import Status
 from app.cases.telemetry import Reading
 from app.machine.child import Unstarted
 from app.machine.environment import describe_host
@@ -35,7 +36,7 @@ from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork, SettledRound, gpus_of
 from exporters.codec import to_json
 from exporters.messages import ExportReply
-from exporters.types import ExportedModel, FixedGraph, StatePair
+from exporters.types import FixedGraph, StatePair
 from runtimes.errors import Unsupported
 from runtimes.fake import Fake
 from runtimes.options import SESSIONS, sessions_of
@@ -59,14 +60,19 @@ class OnGpu(Fake):
         """Any device will do."""
 
 
+def work_of(tmp_path: Path, case: Case, plan: Plan = EMPTY) -> RoundWork:
+    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, plan)
+    work = round_work(schedule, case, 0, ok_reply(exported_add(tmp_path)))
+    assert isinstance(work, RoundWork)
+    return work
+
+
 @pytest.mark.parametrize(("spec", "gpu"), [("fake", 0), ("fake:1", 1)])
 def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
-    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, gpu: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, gpu: int
 ) -> None:
     monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
-    case = Case(model="add.onnx", runtime=spec)
-    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
+    work = work_of(tmp_path, Case("add.onnx", spec))
     assert work.needs.exclusive == {"cpu", f"gpu:{gpu}"}
     telemetry = Telemetry(nvml=Nvml(FakeNvml()))
     watch = Watch(7, 0, gpus_of(work.needs), telemetry)
@@ -79,12 +85,11 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
 
 
 def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
-    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
     case, worker = Case("add.onnx", "fake:1+0"), Told()
-    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
+    work = work_of(tmp_path, case)
     assert work.needs.exclusive == {"cpu", "gpu:0", "gpu:1"}
     with Hears(worker, Telemetry(nvml=Nvml(FakeNvml()))) as place:
         work.start(place)
@@ -104,44 +109,35 @@ def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
 
 
 @pytest.mark.parametrize(
-    ("threads", "sessions", "cores"),
-    [(1, 1, (7,)), (1, 3, (5, 6, 7)), (2, 3, (2, 3, 4, 5, 6, 7)), (4, 2, ()), (0, 2, ())],
+    ("near", "threads", "sessions", "cores"),
+    [
+        (None, 1, 1, (7,)),
+        (None, 1, 3, (5, 6, 7)),
+        (None, 2, 3, (2, 3, 4, 5, 6, 7)),
+        (None, 4, 2, ()),
+        (None, 0, 2, ()),
+        ("", 1, 1, (5, 6, 7)),
+        ("0-4", 2, 1, (1, 2, 3, 4)),
+        ("0-2", 1, 1, ()),
+        ("90-99", 1, 1, (5, 6, 7)),
+    ],
 )
-def test_sessions_at_once_have_cores_for_the_threads_of_all_of_them(
-    model: ExportedModel,
+def test_sessions_have_cores_for_the_threads_of_all_and_a_driver_near_its_device_more(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    near: str | None,
     threads: int,
     sessions: int,
     cores: tuple[int, ...],
 ) -> None:
-    monkeypatch.setattr(round_jobs, "usable_cores", lambda: set(range(8)))
-    case = Case("add.onnx", "ort-cpu", threads=threads, options={"sessions": sessions})
-    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
-    assert work.job.affinity == cores
-
-
-@pytest.mark.parametrize(
-    ("near", "threads", "cores"),
-    [("", 1, (5, 6, 7)), ("0-4", 2, (1, 2, 3, 4)), ("0-2", 1, ()), ("90-99", 1, (5, 6, 7))],
-)
-def test_a_driver_has_cores_of_its_own_beside_the_threads_near_its_device(
-    model: ExportedModel,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    near: str,
-    threads: int,
-    cores: tuple[int, ...],
-) -> None:
     """A host that waits by asking would keep the driver's threads from the only core."""
     monkeypatch.setattr(round_jobs, "usable_cores", lambda: set(range(8)))
-    monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
-    monkeypatch.setattr(OnGpu, "cores_near", lambda self, device: near)
-    case = Case("add.onnx", "fake:1", threads=threads)
-    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
-    assert work.job.affinity == cores
+    case = Case("add.onnx", "ort-cpu", threads=threads, options={"sessions": sessions})
+    if near is not None:
+        monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
+        monkeypatch.setattr(OnGpu, "cores_near", lambda self, device: near)
+        case = Case("add.onnx", "fake:1", threads=threads)
+    assert work_of(tmp_path, case).job.affinity == cores
 
 
 class Told(Unstarted):
@@ -184,54 +180,49 @@ class Hears(ThisMachine):
         return self._worker
 
 
-def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
-    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+Advance = Callable[[float, str], bool]
+
+
+@pytest.fixture
+def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[RoundWork, Advance]]:
+    """A round with limits of 60 s, and of 300 s for compiling; what advances it tells whether its
+    worker is asked to end."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    case, worker = Case("add.onnx", "fake"), Told()
-    plan = EMPTY.model_copy(update={"time_limit_s": 300.0})
-    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, plan)
-    work = round_work(schedule, case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
+    worker, plan = Told(), EMPTY.model_copy(update={"time_limit_s": 300.0})
+    work = work_of(tmp_path, Case("add.onnx", "fake"), plan)
+
+    def advance_to(seconds: float, phase: str) -> bool:
+        now[0] = seconds
+        worker.said += [{"event": "phase", "phase": phase}] if phase else []
+        work.advance()
+        worker.over = worker.asked_to_end
+        return worker.asked_to_end
+
     with Hears(worker, Telemetry()) as place:
         work.start(place)
+        yield work, advance_to
 
-        def advance_to(seconds: float, phase: str = "") -> bool:
-            now[0] = seconds
-            worker.said += [{"event": "phase", "phase": phase}] if phase else []
-            work.advance()
-            return worker.asked_to_end
 
-        assert not advance_to(10, "compile"), "ten seconds of its sixty are gone"
-        assert not advance_to(309)
-        assert not advance_to(309, "first_inference")
-        assert not advance_to(358, "measure"), "fifty were left when it began to compile"
-        assert advance_to(360)
-        worker.over = True
-        work.advance()
+def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
+    limited: tuple[RoundWork, Advance],
+) -> None:
+    work, advance_to = limited
+    assert not advance_to(10, "compile"), "ten seconds of its sixty are gone"
+    assert not advance_to(309, "")
+    assert not advance_to(309, "first_inference")
+    assert not advance_to(358, "measure"), "fifty were left when it began to compile"
+    assert advance_to(360, "") and advance_to(360, "")
     assert work.result is not None
     assert work.result.reason.startswith("the round was still in measure after 60 s")
 
 
 def test_compiling_that_never_ends_is_ended_by_its_own_limit(
-    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    limited: tuple[RoundWork, Advance],
 ) -> None:
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    case, worker = Case("add.onnx", "fake"), Told()
-    plan = EMPTY.model_copy(update={"time_limit_s": 300.0})
-    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, plan)
-    work = round_work(schedule, case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
-    with Hears(worker, Telemetry()) as place:
-        work.start(place)
-        worker.said = [{"event": "phase", "phase": "compile"}]
-        work.advance()
-        now[0] = 301.0
-        work.advance()
-        worker.over = worker.asked_to_end
-        work.advance()
+    work, advance_to = limited
+    assert not advance_to(0, "compile")
+    assert advance_to(301, "") and advance_to(301, "")
     assert work.result is not None
     assert work.result.reason.startswith("the round was still in compile after 300 s")
 
@@ -290,48 +281,46 @@ def test_the_energy_of_a_round_is_in_its_row(tmp_path: Path) -> None:
     assert row["throttle_reasons"] is None
 
 
-def work_of(
-    tmp_path: Path, condition: str, neighbour_reply: ExportReply | None = None
+def conditioned(
+    tmp_path: Path, condition: str, case: Case, neighbour: ExportReply | None = None
 ) -> RoundWork | SettledRound:
-    case = replace(fake_case(sessions=2), condition=Condition.parse(condition))
+    case = replace(case, condition=Condition.parse(condition))
     schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
-    return round_work(
-        schedule, case, 0, ok_reply(exported_add(tmp_path)), neighbour_reply=neighbour_reply
-    )
+    reply = ok_reply(exported_add(tmp_path))
+    return round_work(schedule, case, 0, reply, neighbour_reply=neighbour)
 
 
-def test_a_sustained_round_has_its_time_on_top_of_the_limit(tmp_path: Path) -> None:
-    work = work_of(tmp_path, "sustained:30min")
+def test_a_neighbour_is_one_session_and_a_sustained_round_has_its_time_on_top_of_the_limit(
+    tmp_path: Path,
+) -> None:
+    neighbour = ok_reply(exported_add(tmp_path))
+    work = conditioned(tmp_path, "with:add.onnx", fake_case(sessions=2), neighbour)
+    assert isinstance(work, RoundWork) and work.job.neighbour is not None
+    assert SESSIONS.name not in work.job.neighbour.settings.options
+    assert work.job.settings.options[SESSIONS.name] == 2
+    work = conditioned(tmp_path, "sustained:30min", fake_case())
     assert isinstance(work, RoundWork)
     assert (work.job.limits.min_s, work.job.limits.max_s) == (1800.0, 1800.0)
     assert work.time_limit_s == 60.0 + 1800.0
 
 
-def test_a_neighbour_is_one_session_however_many_are_measured(tmp_path: Path) -> None:
-    work = work_of(tmp_path, "with:add.onnx", neighbour_reply=ok_reply(exported_add(tmp_path)))
-    assert isinstance(work, RoundWork)
-    assert work.job.neighbour is not None
-    assert SESSIONS.name not in work.job.neighbour.settings.options
-    assert work.job.settings.options[SESSIONS.name] == 2
-
-
-def test_a_neighbour_beside_a_case_on_several_devices_is_unsupported(tmp_path: Path) -> None:
-    neighbour = ok_reply(exported_add(tmp_path))
-    case = replace(fake_case(), runtime="fake:0+1", condition=Condition.parse("with:add.onnx"))
-    schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
-    work = round_work(schedule, case, 0, neighbour, neighbour_reply=neighbour)
-    assert isinstance(work, SettledRound)
-    assert work.result.status == "unsupported"
-    assert "a neighbour is one session on one device, and fake:0+1 is several" in work.result.reason
-
-
-@pytest.mark.parametrize("status", ["export_failed", "out_of_memory"])
-def test_a_neighbour_that_is_not_exported_ends_the_case_with_its_reason(
-    tmp_path: Path, status: str
+@pytest.mark.parametrize(
+    ("runtime", "neighbour", "reason"),
+    [
+        ("fake", "export_failed", "the neighbour other: it is torn"),
+        ("fake", "out_of_memory", "the neighbour other: it is torn"),
+        ("fake:0+1", "unsupported", "a neighbour is one session on one device, and fake:0+1 is"),
+    ],
+)
+def test_a_neighbour_that_there_cannot_be_ends_the_case_with_its_reason(
+    tmp_path: Path, runtime: str, neighbour: Status, reason: str
 ) -> None:
-    work = work_of(tmp_path, "with:other", neighbour_reply=ExportReply(status, reason="it is torn"))
+    reply = ExportReply(neighbour, reason="it is torn")
+    if runtime != "fake":
+        reply = ok_reply(exported_add(tmp_path))
+    work = conditioned(tmp_path, "with:other", replace(fake_case(), runtime=runtime), reply)
     assert isinstance(work, SettledRound)
-    assert (work.result.status, work.result.reason) == (status, "the neighbour other: it is torn")
+    assert work.result.status == neighbour and reason in work.result.reason
 
 
 SHAPES = Condition("shapes", file="mix.csv", shapes=Shapes(("n",), ((1,), (8,)), (1.0, 1.0)))
@@ -358,17 +347,12 @@ def test_what_one_session_can_not_serve_in_turn_is_unsupported(
 CASE = Case("add.onnx", "ort-cpu", axes={"batch": 1}, batcher=Batcher(6, 1000.0))
 
 
-def test_the_model_is_given_at_each_batch_that_is_sent(tmp_path: Path) -> None:
-    model = replace(exported_add(tmp_path), axes={"batch": 1}, batch="batch")
-    assert [batch_case.axes for batch_case in batches(CASE, model)] == [
-        {"batch": n} for n in (1, 2, 4, 6)
-    ]
-    assert batches(replace(CASE, batcher=None), model) == ()
-
-
 def test_what_no_batcher_can_send_together_is_told(tmp_path: Path) -> None:
     fixed_export = exported_add(tmp_path)
     open_batch = replace(fixed_export, axes={"batch": 1}, batch="batch")
+    sizes = [batch_case.axes["batch"] for batch_case in batches(CASE, open_batch)]
+    assert sizes == [1, 2, 4, 6], "each batch that is sent"
+    assert batches(replace(CASE, batcher=None), open_batch) == ()
     with pytest.raises(Unsupported, match="no open batch axis"):
         batches(CASE, fixed_export)
     with pytest.raises(Unsupported, match="hands its state from run to run"):

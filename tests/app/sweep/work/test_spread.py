@@ -92,15 +92,9 @@ def test_the_passes_are_spread_and_every_case_is_in_each(
     began = begun_at(clock, model, 120.0, 4)
     assert [number for number, _ in began] == [number for number in range(4) for _ in CASES]
     assert [start_s for _, start_s in began[:: len(CASES)]] == [0.0, 40.0, 80.0, 120.0]
-
-
-def test_without_a_spread_or_with_rounds_that_take_longer_nothing_waits(
-    clock: Clock, model: ExportedModel
-) -> None:
-    assert [start_s for _, start_s in begun_at(clock, model, 0.0, 3)] == [2.0 * n for n in range(9)]
-    assert [start_s for _, start_s in begun_at(clock, model, 10.0, 3)] == [
-        2.0 * n for n in range(9)
-    ]
+    for spread_s in (0.0, 10.0):  # none, or rounds take longer: nothing waits
+        began = begun_at(clock, model, spread_s, 3)
+        assert [start_s for _, start_s in began] == [2.0 * n for n in range(9)]
 
 
 def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) -> None:
@@ -203,28 +197,18 @@ def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int:
     return read_manifest(tmp_path / name).arrivals_seed
 
 
-def test_each_run_draws_its_own_arrivals_and_a_seed_fixes_them(tmp_path: Path, graph: str) -> None:
+def test_each_run_draws_its_own_arrivals_unless_its_plan_fixed_them(
+    tmp_path: Path, graph: str
+) -> None:
     seeds = {arrivals_of(tmp_path, graph, name) for name in ("a", "b", "c")}
     assert len(seeds) == 3
     assert arrivals_of(tmp_path, graph, "d", seed=0) == 0
     assert arrivals_of(tmp_path, graph, "e", seed=7) == 7
-
-
-def seed_of_arrivals(folder: RunFolder) -> int:
-    with folder:
-        source = build_scheduler(folder, read_run(folder.path), Rows())
-    return source.rounds.schedule.arrivals_seed
-
-
-def test_a_resumed_run_draws_what_it_began_with(tmp_path: Path, graph: str) -> None:
-    arrivals = arrivals_of(tmp_path, graph, "run")
-    assert seed_of_arrivals(RunFolder.reopen(tmp_path / "run")) == arrivals
-
-
-@pytest.mark.parametrize(("seed", "is_fresh"), [(None, True), (7, False)])
-def test_a_repeated_run_draws_its_own_arrivals_unless_its_plan_fixed_them(
-    tmp_path: Path, graph: str, seed: int | None, is_fresh: bool
-) -> None:
-    first = arrivals_of(tmp_path, graph, "one", seed=seed)
-    repeat(tmp_path / "one", tmp_path / "two").close()
-    assert (read_manifest(tmp_path / "two").arrivals_seed != first) == is_fresh
+    for name, is_fresh in (("c", True), ("e", False)):
+        first = read_manifest(tmp_path / name).arrivals_seed
+        with RunFolder.reopen(tmp_path / name) as folder:
+            source = build_scheduler(folder, read_run(folder.path), Rows())
+        assert source.rounds.schedule.arrivals_seed == first, "resumed"
+        repeat(tmp_path / name, tmp_path / f"again-{name}").close()
+        repeated = read_manifest(tmp_path / f"again-{name}").arrivals_seed
+        assert (repeated != first) == is_fresh
