@@ -40,10 +40,6 @@ from app.present.terminal import as_markdown, as_text, width_of_text, write_docu
 HOSTILE = "<b>|*name*\n\x1b[31m"
 
 
-def printed(*blocks: Block, width: int) -> str:
-    return as_text(blocks, width)
-
-
 def test_every_block_as_markdown() -> None:
     table = Table((Column("model", is_name=True), Column("p50", "ort")), (("a_b", "2 µs"),))
     text = as_markdown(
@@ -68,14 +64,14 @@ def test_a_hostile_name_stays_in_its_cell() -> None:
     (line,) = as_markdown([table]).splitlines()[2:]
     assert line.count("|") - line.count("\\|") == 2
     assert "\\<b\\>" in line
-    assert "\x1b" not in line + printed(table, Paragraph(HOSTILE), Points((HOSTILE,)), width=40)
+    assert "\x1b" not in line + as_text([table, Paragraph(HOSTILE), Points((HOSTILE,))], 40)
 
 
 def test_a_table_that_does_not_fit_is_told_group_by_group() -> None:
     columns = [Column("model", is_name=True)]
     columns += [Column(name, group) for group in ("left", "right") for name in ("mean", "p99")]
     table = Table(tuple(columns), (("cnn", "1.11", "2.22", "3.33", "4.44"),))
-    wide, narrow = printed(table, width=80), printed(table, width=24)
+    wide, narrow = as_text([table], 80), as_text([table], 24)
     assert (wide.count("cnn"), narrow.count("cnn")) == (1, 2)
     for cell in ("1.11", "2.22", "3.33", "4.44"):
         assert narrow.count(cell) == 1
@@ -86,39 +82,25 @@ def test_a_table_that_is_too_wide_loses_as_few_columns_as_possible() -> None:
     columns = [Column("part", is_name=True)]
     columns += [Column(name, priority=1) for name in ("aaaa", "bbbb", "cccc", "dddd")]
     table = Table(tuple(columns), (("start", "1.11", "2.22", "3.33", "4.44"),))
-    lines = printed(table, width=26).splitlines()
+    lines = as_text([table], 26).splitlines()
     assert lines[0].split() == ["part", "aaaa", "bbbb", "cccc"]
-    assert "dddd" in " ".join(lines[3:])
+    assert "dddd" in " ".join(lines[3:]), "of columns of the highest priority, which go first"
+    assert "no room" not in as_text([table], 60)
 
 
 def test_a_picture_is_a_link_that_no_name_breaks() -> None:
     picture = Picture("a b(1).svg", "one [over] two")
     assert as_markdown([picture]) == "![one \\[over\\] two](a%20b%281%29.svg)\n"
-    assert printed(picture, width=80).strip() == "picture: a b(1).svg, one [over] two"
-
-
-def test_a_part_of_a_whole_stands_a_level_deeper_and_has_its_pictures_in_its_folder() -> None:
     blocks: list[Block] = [Heading("One", 1), Paragraph("Two."), Picture("p.svg", "it")]
-    assert [nest(block, "part") for block in blocks] == [
-        Heading("One", 2),
-        Paragraph("Two."),
-        Picture("part/p.svg", "it"),
-    ]
-
-
-def test_columns_of_the_highest_priority_go_first_and_are_named() -> None:
-    columns = (Column("model", is_name=True), Column("p50"), Column("mean", priority=1))
-    wide_table = Table(columns, (("cnn", "1.11 us", "2.22 us"),), full_table="results.csv")
-    wide, narrow = printed(wide_table, width=40), printed(wide_table, width=18)
-    assert "2.22 us" in wide and "no room" not in wide
-    assert "2.22 us" not in narrow and "1.11 us" in narrow
-    assert "mean:" in " ".join(narrow.split())
+    deeper = [Heading("One", 2), Paragraph("Two."), Picture("part/p.svg", "it")]
+    assert [nest(block, "part") for block in blocks] == deeper, "of a part of a whole"
+    assert as_text([picture], 80).strip() == "picture: a b(1).svg, one [over] two"
 
 
 def test_rows_beyond_the_most_are_counted_on_a_terminal_and_all_there_in_markdown() -> None:
     rows = tuple((f"net_{number}",) for number in range(5))
     table = Table(names("model"), rows, maximum_rows=3, full_table="results.csv")
-    assert printed(table, width=40).splitlines()[-1] == "... and 2 more in results.csv"
+    assert as_text([table], 40).splitlines()[-1] == "... and 2 more in results.csv"
     assert as_markdown([table]).count("| net") == 5
 
 
@@ -126,14 +108,14 @@ def test_a_command_to_be_pasted_is_broken_nowhere() -> None:
     command = "pip install 'graphlap[openvino]'"
     row = ("openvino-cpu", "no package of that name is installed here", f"{command}, or else")
     for block in (Table(names("runtime", "reason", "action"), (row,)), Points((" ".join(row),))):
-        assert command in printed(block, width=60)
+        assert command in as_text([block], 60)
 
 
 def test_a_long_name_gives_way_to_figures_and_wide_characters_count_twice() -> None:
     table = Table(
         (Column("model", is_name=True), Column("p50")), (("模型" * 10, "1.11 us"), ("b", "2.22 us"))
     )
-    lines = printed(table, width=24).splitlines()
+    lines = as_text([table], 24).splitlines()
     assert all(width_of_text(line) <= 24 for line in lines)
     assert sum(line.count("模") for line in lines) == 10, "folded, not cut"
     assert any(line.endswith("1.11 us") for line in lines)
@@ -196,10 +178,19 @@ def circles(root: ElementTree.Element) -> list[tuple[float, float]]:
 
 
 def test_what_grows_alike_is_a_straight_line_of_both_logarithms() -> None:
-    (left, low), (middle, half), (right, high) = circles(drawn(chart(Series("a", RISING, "line"))))
+    root = drawn(chart(Series("net", RISING, "line", cases=("a", "b"))))
+    assert [title.text for title in root.iter(f"{SVG}title")] == ["point 0", "point 1", "point 2"]
+    assert [group.get("data-cases") for group in root.iter(f"{SVG}g")] == ["a b"]
+    (left, low), (middle, half), (right, high) = circles(root)
     assert middle == pytest.approx((left + right) / 2, abs=0.1)
     assert half == pytest.approx((low + high) / 2, abs=0.1)
     assert low > high, "up is more"
+    marks = (Mark(1.0, 1.0), Mark(2.0, 1.0, is_hollow=True))
+    full, hollow = drawn(chart(Series("net", marks))).iter(f"{SVG}circle")
+    assert "fill" not in full.attrib and hollow.attrib["fill"] == "var(--back)"
+    single, three = chart(*series_of({"one": ((1.0, 1.0, "alone"),)})), chart(Series("a", RISING))
+    assert picture_files({"none": [chart()], "one": [single]}) == {}
+    assert list(picture_files({"some": [single, three]})) == ["some"]
 
 
 def test_a_linear_axis_is_in_proportion_and_points_are_no_curve() -> None:
@@ -255,18 +246,6 @@ def test_names_are_text_and_break_nothing() -> None:
         assert MARKUP in [title.text for title in root.iter() if title.tag.endswith("title")]
 
 
-def test_hovering_shows_each_mark_and_the_filter_knows_its_case() -> None:
-    root = drawn(chart(Series("net", RISING, "line", cases=("a", "b"))))
-    assert [title.text for title in root.iter(f"{SVG}title")] == ["point 0", "point 1", "point 2"]
-    assert [group.get("data-cases") for group in root.iter(f"{SVG}g")] == ["a b"]
-
-
-def test_a_hollow_mark_is_filled_with_the_page() -> None:
-    marks = (Mark(1.0, 1.0), Mark(2.0, 1.0, is_hollow=True))
-    full, hollow = drawn(chart(Series("net", marks))).iter(f"{SVG}circle")
-    assert "fill" not in full.attrib and hollow.attrib["fill"] == "var(--back)"
-
-
 @pytest.mark.parametrize(
     ("least", "most"), [(1.0, 3.0), (16.5, 21.1), (130.0, 131.0), (1e-3, 1e9), (0.5, 40_000.0)]
 )
@@ -282,12 +261,6 @@ def test_a_linear_axis_has_two_round_ticks_or_more(most: float, count: int) -> N
     ticks = Scale(0.0, most, 0.0, 300.0).ticks(count)
     assert 2 <= len(ticks) <= count + 1
     assert all(0.0 <= tick <= most * (1 + 1e-9) for tick in ticks)
-
-
-def test_of_one_point_or_none_there_is_no_picture() -> None:
-    single, three = chart(*series_of({"one": ((1.0, 1.0, "alone"),)})), chart(Series("a", RISING))
-    assert picture_files({"none": [chart()], "one": [single]}) == {}
-    assert list(picture_files({"some": [single, three]})) == ["some"]
 
 
 def test_what_has_no_room_stands_below_with_all_names_that_tell_rows_apart() -> None:

@@ -84,27 +84,10 @@ def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> No
 
 
 def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None:
-    arguments = (
-        "--models",
-        "mlp",
-        *FAKE,
-        "--batch",
-        "1,2",
-        "--rounds",
-        "9",
-        "--out",
-        str(tmp_path / "r"),
-    )
-    batch("--headless", "--preset", "glance", "--budget", "2s", *arguments)
+    words = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "9", "--budget", "2s")
+    batch("--headless", "--preset", "glance", *words, "--out", str(tmp_path / "r"))
     assert sum(map(len, read_run(tmp_path / "r").rounds.values())) < 18
     assert not verify(tmp_path / "r").damaged
-
-
-def _write_run(path: Path, *results: RoundResult) -> Path:
-    with RunFolder.create(path, manifest_of()) as folder:
-        record(folder, CASE, 0, [10.0, 20.0, 30.0])
-        folder.record(*results)
-    return path
 
 
 FAILED = RoundResult(OTHER.case_id, 0, "crashed")
@@ -121,8 +104,9 @@ FAILED = RoundResult(OTHER.case_id, 0, "crashed")
     ],
 )
 def test_a_value_that_no_run_has_is_damage(tmp_path: Path, odd: RoundResult) -> None:
-    report = verify(_write_run(tmp_path / "run", odd))
-    assert report.damaged
+    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
+        folder.record(odd)
+    assert verify(tmp_path / "run").damaged
 
 
 def test_an_error_of_the_outputs_may_be_infinite(tmp_path: Path) -> None:
@@ -150,7 +134,10 @@ def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
         reason="x" * 10_000_000,
         warnings=(diagnostic("checker_rejects_graph", objection="y" * 10_000_000),),
     )
-    path = _write_run(tmp_path / "run", endless)
+    path = tmp_path / "run"
+    with RunFolder.create(path, manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+        folder.record(endless)
     (round_result,) = read_run(path).rounds[OTHER.case_id].values()
     assert (
         len(round_result.reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
@@ -81,24 +82,23 @@ def test_who_reads_on_after_each_line_knows_what_a_reader_of_the_whole_run_knows
         assert value, f"the run has no {field.name} to compare"
 
 
-def test_the_tries_of_a_search_are_rows_too(run: Path) -> None:
-    reader = RunReader(run)
-    state = reader.poll()
-    reader.close()
+def test_a_host_is_that_of_the_writer_and_what_a_later_version_adds_is_passed_over(
+    run: Path,
+) -> None:
+    with closing(RunReader(run)) as reader:
+        state = reader.poll()
     assert state is not None
-    assert [(series.row["batch_size"], series.status) for series in state.series] == [
-        (1, "ok"),
-        (2, "out_of_memory"),
+    tries = [(series.row["batch_size"], series.status, series.label) for series in state.series]
+    assert tries == [
+        (1, "ok", "mlp · fake · batch 1"),
+        (2, "out_of_memory", "mlp · fake · batch 2"),
     ]
-    assert [series.label for series in state.series] == [
-        "mlp · fake · batch 1",
-        "mlp · fake · batch 2",
-    ]
-
-
-def test_a_host_is_that_of_the_writer_not_of_the_file_before(run: Path) -> None:
     journal = run / "journal"
     (first,) = journal.iterdir()
+    text = first.read_text().replace('"kind":"round",', '"kind":"round","mood":"good",')
+    first.write_text(text + '{"kind":"weather","sky":"clear"}\n')
+    reseal_journal(first)
+    assert read_run(run).rounds[FIRST.case_id][0].iterations == 400
     lines = first.read_text().splitlines(keepends=True)
     (journal / "a.jsonl").write_text(lines[0].replace(json.loads(lines[0])["host"], "elsewhere"))
     reseal_journal(journal / "a.jsonl")
@@ -128,14 +128,6 @@ def test_a_line_that_is_json_and_yet_no_line_of_ours_is_named(
     with pytest.raises(ResultsError, match=told) as caught:
         read_run(run)
     assert f"of {journal}" in str(caught.value)
-
-
-def test_what_a_later_version_adds_is_passed_over(run: Path) -> None:
-    (journal,) = (run / "journal").iterdir()
-    text = journal.read_text().replace('"kind":"round",', '"kind":"round","mood":"good",')
-    journal.write_text(text + '{"kind":"weather","sky":"clear"}\n')
-    reseal_journal(journal)
-    assert read_run(run).rounds[FIRST.case_id][0].iterations == 400
 
 
 LINES = 5_000

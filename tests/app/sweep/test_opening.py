@@ -68,16 +68,10 @@ def order(events: Iterator[Event]) -> list[str]:
 def test_the_first_round_is_measured_before_the_references_and_ends_after_them(
     tmp_path: Path,
 ) -> None:
-    assert order(events_of(tmp_path, {})) == [
-        "draft starts",
-        "draft ends",
-        "round starts",
-        "export starts",
-        "export ends",
-        "round ends",
-        "round starts",
-        "round ends",
-    ]
+    *first_order, start, end = order(events_of(tmp_path, {}))
+    draft, nested = ["draft starts", "draft ends"], ["export starts", "export ends"]
+    assert first_order == [*draft, "round starts", *nested, "round ends"]
+    assert (start, end) == ("round starts", "round ends")
     run = read_run(tmp_path / "run")
     (case,) = run.cases
     first, second = run.rounds_of(case)

@@ -88,21 +88,8 @@ def test_a_resume_with_another_build_is_refused(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("--models", str(work / "add.onnx"), "--runtimes", OURS, "--tolerance", "0.05")
-    assert (
-        main(
-            [
-                "--headless",
-                *arguments,
-                "--preset",
-                "glance",
-                "--rounds",
-                "1",
-                "--out",
-                str(work / "run"),
-            ]
-        )
-        == 0
-    )
+    brief = ("--preset", "glance", "--rounds", "1", "--out", str(work / "run"))
+    assert main(["--headless", *arguments, *brief]) == 0
     assert [row["status"] for row in rows(work / "run")] == ["ok"]
     manifest = work / "run" / MANIFEST
     values = json.loads(manifest.read_text("utf-8"))

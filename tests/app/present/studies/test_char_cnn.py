@@ -67,6 +67,10 @@ def test_the_history_is_as_published(told: str) -> None:
 
 
 def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> None:
+    assert "are not the study's" not in told
+    replicas = next(table for table in tables(told) if "efficiency" in table[0])
+    counts = [(row[0], row[1]) for row in replicas[1:]]
+    assert counts == [(name, count) for name in RUNTIMES for count in ("1", "2", "4")]
     steps = {row[0]: row[3:] for row in tables(told)[0][1:]}
     # 1 input in 4 ms; 32 in 4 ms x 16.5.
     assert steps["Naively batched computation"][1:] == ["250/s", "485/s", "1.94 (1 round)"]
@@ -80,17 +84,6 @@ def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> N
     assert steps["Naive CUDA linear"][1:] == ["250/s", "750/s", "3.00 (1 round)"]
 
 
-def test_the_engine_that_the_steps_begin_with_is_no_step_where_it_is_the_fastest(
-    tmp_path: Path,
-) -> None:
-    make_run(tmp_path / "run", "char-cnn/steps", ["ort-cpu"], latency_us)
-    results = found_in(tmp_path / "run", load_study("char-cnn/steps"))
-    steps = {
-        row[0]: row[3:] for row in tables(as_markdown(page(study("char-cnn/steps"), results)))[0]
-    }
-    assert steps["Naive CUDA conv1d"] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
-
-
 def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
     """Rounds that differ twofold, all cases of a round alike: the gain is the same in each."""
     with RunFolder.create(tmp_path / "run", manifest_of((ONE, MANY), 3)) as folder:
@@ -101,14 +94,6 @@ def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
     single, many = Rows().measured(read_run(tmp_path / "run"))
     assert gain(single, many) == "2.00 (2.00 to 2.00)"
     assert gain(None, many) == ""
-
-
-def test_every_case_of_the_plan_belongs_to_the_study(told: str) -> None:
-    """Replicas are sessions of offline, which the plan says in another word."""
-    assert "are not the study's" not in told
-    replicas = next(table for table in tables(told) if "efficiency" in table[0])
-    counts = [(row[0], row[1]) for row in replicas[1:]]
-    assert counts == [(name, count) for name in RUNTIMES for count in ("1", "2", "4")]
 
 
 def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Path) -> None:
@@ -128,6 +113,11 @@ def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Pat
     assert multiple[1:] == ["250/s", "250/s", "1.00 (1 round)"]
     by_batch = next(table for table in tables(text) if table[0][0] == "batch")
     assert by_batch[0] == ["batch", "ort-cpu", "fake"]
+    make_run(tmp_path / "alone", "char-cnn/steps", ["ort-cpu"], latency_us)
+    results = found_in(tmp_path / "alone", load_study("char-cnn/steps"))
+    rows = tables(as_markdown(page(study("char-cnn/steps"), results)))[0]
+    (first,) = (row for row in rows if row[0] == "Naive CUDA conv1d")
+    assert first[3:] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
 
 
 def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:
@@ -161,13 +151,10 @@ def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
     assert "latency_us=100.0" in measured_cells
     assert table[0][1] == "published inputs/s"
     assert table[0][4] == "measured inputs/s"
-
-
-def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
+    with new_tune(tmp_path / "begun", "throughput", rounds=8) as folder:
         play(folder, most_rounds=2)
-    page = as_markdown(ladder_tables(Found(read_run(tmp_path / "run"), ())))
-    assert "there is no ladder yet" in page
+    text = as_markdown(ladder_tables(Found(read_run(tmp_path / "begun"), ())))
+    assert "there is no ladder yet" in text
 
 
 FUSED: tuple[tuple[str, list[str], float], ...] = (
@@ -192,16 +179,10 @@ def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
     checklist, times, _ = tables(text)
     cells = {row[2]: row[3] for row in checklist[1:]}
     assert cells["operators executed for 23"] == "6"
-    assert cells["conv1d_relu"] == "1 of 4"
-    assert cells["linear_relu"] == "1 of 2"
-    assert cells["layernorm_relu"] == "1 of 2"
-    assert cells["conv1d_layernorm"] == "0 of 2"
-    assert cells["layernorm_relu_maxpool1d"] == "0 of 2"
-    assert cells["conv1d_relu_conv1d_relu_conv1d_relu_conv1d_layernorm"] == "0 of 1"
-    assert cells["linear_relu_linear"] == "0 of 2"
+    fused = {"conv1d_relu": "1 of 4", "linear_relu": "1 of 2", "layernorm_relu": "1 of 2"}
+    fused |= {"conv1d_layernorm": "0 of 2", "layernorm_relu_maxpool1d": "0 of 2"}
+    fused |= {"conv1d_relu_conv1d_relu_conv1d_relu_conv1d_layernorm": "0 of 1"}
+    assert cells.items() >= (fused | {"linear_relu_linear": "0 of 2"}).items()
     by_block = {row[0]: row[1] for row in times[1:]}
-    assert by_block["conv_block_1"] == "115"
-    assert by_block["conv_block_2"] == "50.0"
-    assert by_block["fc_block_1"] == "20.0"
-    assert by_block["rearranging"] == "3.00"
-    assert by_block["all"] == "188"
+    blocks = {"conv_block_1": "115", "conv_block_2": "50.0", "fc_block_1": "20.0"}
+    assert by_block.items() >= (blocks | {"rearranging": "3.00", "all": "188"}).items()

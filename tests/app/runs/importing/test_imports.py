@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +98,9 @@ def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_not
     assert rows["pyperf.json"]["imported_from"] == "pyperf 2.10.0"
     assert rows["pyperf.json"]["boundary"] == "a call, the mean of 200"
     assert rows["benchmark_report.json"]["device"] == "CPU"
+    means = rows["pyperf.json"]
+    assert means["latency_p90_us"] is means["latency_p99_us"] is means["pooled_p90_us"] is None
+    assert "samples_are_means" in codes(diagnostics_of(means)), "of many calls, without a tail"
     for name, row in rows.items():
         assert row["status"] == "imported", name
         assert str(row["runtime"]).startswith("imported:"), name
@@ -125,13 +127,6 @@ def test_single_timings_are_kept_and_the_folder_is_whole(
     assert main(["export", "-f", "csv,json,markdown,trace", str(run.path)]) == 0
 
 
-def test_means_of_many_calls_have_no_tail(rows: dict[str, Row]) -> None:
-    row = rows["pyperf.json"]
-    assert row["latency_p50_us"] is not None
-    assert row["latency_p90_us"] is row["latency_p99_us"] is row["pooled_p90_us"] is None
-    assert "samples_are_means" in codes(diagnostics_of(row))
-
-
 @pytest.mark.parametrize("words", [NEWER, OLDER])
 def test_trtexec_latency_is_both_copies_and_the_compute(
     words: tuple[str, ...], tmp_path: Path
@@ -148,20 +143,10 @@ def test_trtexec_latency_is_both_copies_and_the_compute(
     assert row["latency_p99_us"] == pytest.approx(1e3 * (0.75 + computes[98]))
     assert (row["h2d_p50_us"], row["d2h_p50_us"]) == (250.0, 500.0)
     assert row["iterations"] == 100
-
-
-def test_of_an_older_trtexec_the_warm_up_is_warned_of(tmp_path: Path) -> None:
-    file = tmp_path / "times.json"
+    assert "warm_up_included" not in codes(diagnostics_of(row))
     file.write_text(trtexec_times([1.0, 2.0], OLDER, {"endToEndMs": 3.0}))
-    (row,) = imported(tmp_path / "run", file)
+    (row,) = imported(tmp_path / "older", file)
     assert "warm_up_included" in codes(diagnostics_of(row))
-
-
-def test_a_compressed_file_is_read_too(tmp_path: Path) -> None:
-    file = tmp_path / "sort.json.gz"
-    file.write_bytes(gzip.compress((FILES / "pyperf.json").read_bytes()))
-    (row,) = imported(tmp_path / "run", file)
-    assert row["imported_file"] == "sort.json.gz"
 
 
 def _times(latency: str) -> str:
@@ -235,6 +220,22 @@ def test_a_case_is_taken_once_and_a_file_must_be_there(
     assert main(["import", str(file), "--rounds", "3", *out]) == 2
     assert "--rounds: graphlap import has no such option" in capsys.readouterr().err
     assert len(imported(tmp_path / "run", file, f"again={file}")) == 2
+    for command in (["resume"], ["--headless", "--plan"]):
+        assert main([*command, str(tmp_path / "run")]) == 2
+        assert "was imported" in capsys.readouterr().err, "nobody measures on in it"
+    cut_file, packed_file = tmp_path / "torn.csv", tmp_path / "sort.json.gz"
+    cut_file.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
+    for path, message in (
+        (cut_file, "is damaged (it is no whole utf-16-le"),
+        (tmp_path, "is a folder, and no file"),
+        (tmp_path / "run", "is a run folder of Graphlap, and no file"),
+    ):
+        assert main(["import", str(path), "--out", str(tmp_path / "made")]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+    packed_file.write_bytes(gzip.compress(file.read_bytes()))
+    (row,) = imported(tmp_path / "packed", packed_file)
+    assert row["imported_file"] == packed_file.name
 
 
 def test_an_imported_run_is_compared_with_its_like_alone(
@@ -252,17 +253,12 @@ def test_an_imported_run_is_compared_with_its_like_alone(
     assert "sort" in output
     assert "same" in output or "undecided" in output
     imported(tmp_path / "stated", FILES / "benchmark_report.csv")
+    lines = capsys.readouterr().out.splitlines()
+    (heading,) = [line for line in lines if " p90 " in line]
+    (row,) = [line for line in lines if "3.07 ms" in line]
+    assert heading.index(" p90 ") + 4 == row.index("3.07 ms") + 7, "what alone is stated is shown"
     assert main(["compare", str(run.path), str(tmp_path / "stated")]) == 2
     assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
-
-
-def test_nobody_measures_on_in_an_imported_run(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy = shutil.copytree(run.path, tmp_path / "run")
-    for command in (["resume", str(copy)], ["--headless", "--plan", str(copy)]):
-        assert main(command) == 2
-        assert "was imported: another program measured it" in capsys.readouterr().err
 
 
 def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_nothing(
@@ -291,28 +287,3 @@ def test_a_file_in_another_encoding_is_read_too(encoding: str, told: str, tmp_pa
     assert printable(str(row["model"])) == told
     pandas = pytest.importorskip("pandas")
     assert pandas.notna(open_run(tmp_path / "run").rows.loc[0, "model"]), "no dataframe chokes"
-
-
-def test_a_cut_file_and_a_folder_are_told_as_what_they_are(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cut_file = tmp_path / "torn.csv"
-    cut_file.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
-    for path, message in (
-        (cut_file, "is damaged (it is no whole utf-16-le"),
-        (tmp_path, "is a folder, and no file: name the files in it"),
-        (run.path, "is a run folder of Graphlap, and no file: give it to graphlap report"),
-    ):
-        assert main(["import", str(path), "--out", str(tmp_path / "made")]) == 2
-        assert message in capsys.readouterr().err
-    assert not (tmp_path / "made").exists()
-
-
-def test_a_percentile_that_alone_is_stated_is_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    imported(tmp_path / "run", FILES / "benchmark_report.csv")
-    lines = capsys.readouterr().out.splitlines()
-    (heading,) = [line for line in lines if " p90 " in line]
-    (row,) = [line for line in lines if "3.07 ms" in line]
-    assert heading.index(" p90 ") + len(" p90") == row.index("3.07 ms") + len("3.07 ms")

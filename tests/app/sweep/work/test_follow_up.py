@@ -61,9 +61,6 @@ def operators(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int
     return OperatorWork(OperatorJob(CASE, model), CASE, time_limit_s, memory_limit_bytes)
 
 
-EACH = pytest.mark.parametrize("make", [accuracy, cold_start, operators])
-
-
 def result_of(
     work: FollowUp, command: tuple[str, ...]
 ) -> AccuracyResult | ColdStart | OperatorTimes:
@@ -74,7 +71,7 @@ def result_of(
     return work.result
 
 
-@EACH
+@pytest.mark.parametrize("make", [accuracy, cold_start, operators])
 @pytest.mark.parametrize(
     ("body", "transient"),
     [
@@ -82,23 +79,16 @@ def result_of(
         ("os.kill(os.getpid(), signal.SIGTERM)", True),
         ("os.kill(os.getpid(), signal.SIGSEGV)", False),
         ("sys.exit(3)", False),
+        ("time.sleep(600)", True),
     ],
 )
 def test_a_process_that_was_ended_from_outside_is_tried_again(
     make: Make, body: str, transient: bool, tmp_path: Path, model: ExportedModel
 ) -> None:
-    result = result_of(make(model, 60.0, 0), script(tmp_path / "end.py", body))
+    limit_s = 0.3 if "sleep" in body else 60.0
+    result = result_of(make(model, limit_s, 0), script(tmp_path / "end.py", body))
     assert result.reason
     assert result.transient is transient
-
-
-@EACH
-def test_one_that_takes_too_long_is_tried_again(
-    make: Make, tmp_path: Path, model: ExportedModel
-) -> None:
-    result = result_of(make(model, 0.3, 0), script(tmp_path / "hang.py", "time.sleep(600)"))
-    assert result.reason
-    assert result.transient
 
 
 HOG = """
@@ -107,16 +97,6 @@ held = bytearray(400 << 20)
 held[::4096] = b"x" * len(held[::4096])
 time.sleep(600)
 """
-
-
-def test_one_that_holds_too_much_memory_is_ended_for_good(
-    tmp_path: Path, model: ExportedModel
-) -> None:
-    result = result_of(accuracy(model, 60.0, 200 << 20), script(tmp_path / "hog.py", HOG))
-    assert "--memory-limit" in result.reason
-    assert not result.transient
-
-
 BURST = """
 sys.stdin.readline()
 result = {"event": "result", "rss_peak_mb": 300.0, "subject": "s", "process": 0}
@@ -124,12 +104,22 @@ print(json.dumps(result), flush=True)
 """
 
 
-def test_a_peak_of_memory_between_two_looks_counts_too(
-    tmp_path: Path, model: ExportedModel
+@pytest.mark.parametrize(
+    ("make", "body", "limit_mib", "is_ended"),
+    [
+        (accuracy, HOG, 200, True),
+        (cold_start, BURST, 299, True),
+        (cold_start, BURST, 301, False),
+    ],
+    ids=["held", "a peak between two looks", "less"],
+)
+def test_one_that_holds_too_much_memory_is_ended_for_good(
+    make: Make, body: str, limit_mib: int, is_ended: bool, tmp_path: Path, model: ExportedModel
 ) -> None:
-    command = script(tmp_path / "burst.py", BURST)
-    assert "--memory-limit" in result_of(cold_start(model, 60.0, 299 << 20), command).reason
-    assert not result_of(cold_start(model, 60.0, 301 << 20), command).reason
+    work = make(model, 60.0, limit_mib << 20)
+    result = result_of(work, script(tmp_path / "worker.py", body))
+    assert ("--memory-limit" in result.reason) == bool(result.reason) == is_ended
+    assert not result.transient
 
 
 ONE, TWO = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
@@ -177,12 +167,10 @@ def test_subjects_take_turns_and_a_scout_of_each_comes_first(model: ExportedMode
     assert numbers == [SCOUT, SCOUT, 0, 0, 1, 1, 2, 2]
     for turn in range(0, len(works), 2):
         assert len({work.job.subject.case_id for work in works[turn : turn + 2]}) == 2
-
-
-def test_what_the_scout_has_used_is_dropped_before_all_others(model: ExportedModel) -> None:
+    assert all(not work.job.dropped for work in works)
     works = run_through(source_of(page_cache="dropped"), model)
-    assert [work.job.dropped for work in works] == [(), (), *[FILES] * 6]
-    assert all(not work.job.dropped for work in run_through(source_of(), model))
+    dropped = [work.job.dropped for work in works]
+    assert dropped == [(), (), *[FILES] * 6], "what the scout has used"
 
 
 def test_a_subject_without_an_answer_gets_no_more(model: ExportedModel) -> None:
