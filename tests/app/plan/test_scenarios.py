@@ -134,11 +134,7 @@ def test_they_are_short_for_sessions_of_every_runtime_and_offline() -> None:
         ("fake,fpga", "--replicas 2", [("fake", None), ("fake", 2), ("fpga", None)]),
         ("fake", "--replicas 2 --scenario multistream:4", [("fake", None), ("fake", 2)]),
         ("fake:1+0", "--replicas 2,4", [("fake:1", None), ("fake:1+0", None), ("fake:1+0", 4)]),
-        (
-            "fake:1,fake:1+0",
-            "--replicas 2",
-            [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)],
-        ),
+        ("fake:1,fake:1+0", "--replicas 2", [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)]),
         ("fake:0+1", "", [("fake:0+1", None)]),
         (
             "fake:0+1",

@@ -21,16 +21,7 @@ from app.present.document import (
     names,
     nest,
 )
-from app.present.figure import (
-    Axis,
-    Figure,
-    Mark,
-    ReferenceLine,
-    Region,
-    Scale,
-    Series,
-    value_span,
-)
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Scale, Series, value_span
 from app.present.html import as_html
 from app.present.studies.dlmark_parts import picture_files, series_of
 from app.present.svg import svg, svg_document

@@ -33,16 +33,7 @@ from exporters.diagnostics import diagnostic
 from exporters.types import GraphlapError
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, manifest_of, record
-from tests.app.runs.machines import (
-    LARGE,
-    NETS,
-    OTHER,
-    SMALL,
-    hosts,
-    machine,
-    made,
-    measured,
-)
+from tests.app.runs.machines import LARGE, NETS, OTHER, SMALL, hosts, machine, made, measured
 from tests.app.sweep.sweeps import exported_add
 
 

@@ -87,11 +87,7 @@ def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
     assert endless.round_fits("a", guess_s=1e9)
 
 
-def run_of(
-    folder: Path,
-    start_s: float | None = None,
-    **values: object,
-) -> tuple[int, str]:
+def run_of(folder: Path, start_s: float | None = None, **values: object) -> tuple[int, str]:
     """Exit code and what is printed of four cases."""
     grid = {
         "models": [str(write_add_graph(folder / "add.onnx"))],

@@ -30,15 +30,7 @@ from exporters.codec import to_json
 from exporters.diagnostics import codes
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import (
-    Given,
-    Heard,
-    children,
-    drive,
-    ok_reply,
-    round_work,
-    script,
-)
+from tests.app.sweep.sweeps import Given, Heard, children, drive, ok_reply, round_work, script
 
 
 def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samples: Path) -> None:
@@ -150,10 +142,7 @@ def test_a_stopped_round_does_not_count_and_nothing_follows(
 ) -> None:
     jobs = [round_work(model, samples, number, min_s=60.0) for number in range(2)]
     with Engine(Given(jobs)) as engine:
-        record = drive(
-            engine,
-            lambda event: engine.stop() if is_measuring(event) else None,
-        )
+        record = drive(engine, lambda event: engine.stop() if is_measuring(event) else None)
     assert not record.results
     assert len(record.of(Started)) == 1
     assert len(record.of(Dropped)) == 1

@@ -156,10 +156,7 @@ def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(
 
 
 def new_run(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    scenario: str = "closed_loop",
-    **options: object,
+    folder: Path, monkeypatch: pytest.MonkeyPatch, scenario: str = "closed_loop", **options: object
 ) -> RunFolder:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("COLUMNS", "200")

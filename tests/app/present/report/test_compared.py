@@ -48,9 +48,7 @@ def side(path: Path) -> RunSide:
     return side_of(run, Rows().measured(run))
 
 
-def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
-    folders: tuple[Path, Path],
-) -> None:
+def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(folders: tuple[Path, Path]) -> None:
     comparison = compare_runs(side(folders[0]), side(folders[1]))
     for name, figure in zip(("p50", "p99"), ratio_figures(comparison), strict=False):
         marks = {int(mark.y): mark for mark in figure.marks}

@@ -89,9 +89,7 @@ def test_another_studys_run_is_refused(measured: tuple[Path, str]) -> None:
         assert "has no case of study-vollo" in errors
 
 
-def test_a_page_that_cannot_be_written_fails_and_the_run_stays(
-    measured: tuple[Path, str],
-) -> None:
+def test_a_page_that_cannot_be_written_fails_and_the_run_stays(measured: tuple[Path, str]) -> None:
     folder, _ = measured
     page = folder / "study.md"
     content = page.read_bytes()
@@ -242,9 +240,7 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
 
 
 @pytest.mark.rare
-def test_parts_without_the_models_that_are_asked_for_are_named(
-    trained: tuple[Path, str],
-) -> None:
+def test_parts_without_the_models_that_are_asked_for_are_named(trained: tuple[Path, str]) -> None:
     folder, _ = trained
     assert [path.name for path in sorted(folder.iterdir())] == ["accuracy", "study.md"]
     page = (folder / "study.md").read_text("utf-8")

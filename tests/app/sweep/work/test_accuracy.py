@@ -61,9 +61,7 @@ def recorded_run(
 
 
 def run_through(
-    source: RunScheduler,
-    model: ExportedModel | None,
-    statuses: Mapping[str, Status] | None = None,
+    source: RunScheduler, model: ExportedModel | None, statuses: Mapping[str, Status] | None = None
 ) -> list[Work]:
     """Play the engine, which asks for the next work while some is still in flight."""
     works: list[Work] = []

@@ -106,11 +106,7 @@ print(json.dumps(result), flush=True)
 
 @pytest.mark.parametrize(
     ("make", "body", "limit_mib", "is_ended"),
-    [
-        (accuracy, HOG, 200, True),
-        (cold_start, BURST, 299, True),
-        (cold_start, BURST, 301, False),
-    ],
+    [(accuracy, HOG, 200, True), (cold_start, BURST, 299, True), (cold_start, BURST, 301, False)],
     ids=["held", "a peak between two looks", "less"],
 )
 def test_one_that_holds_too_much_memory_is_ended_for_good(

@@ -172,9 +172,7 @@ def test_many_options_of_one_model_are_lines_where_columns_have_no_room(tmp_path
     assert "... and 5 more in results.csv" in lines, "more than fit are counted"
 
 
-def test_sentences_count_over_all_models_and_what_never_leads_is_said_once(
-    tmp_path: Path,
-) -> None:
+def test_sentences_count_over_all_models_and_what_never_leads_is_said_once(tmp_path: Path) -> None:
     models = ("cnn_tiny", "cnn_small", "cnn_med", "mlp", "char_cnn")
     figures = [
         (Case(model, runtime), us)
@@ -208,8 +206,7 @@ def test_two_rounds_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
-    [("ok", "all outputs right"), ("wrong_output", "1 with wrong outputs")],
+    ("status", "told"), [("ok", "all outputs right"), ("wrong_output", "1 with wrong outputs")]
 )
 def test_the_first_line_says_whether_outputs_were_right(
     tmp_path: Path, status: Status, told: str

@@ -77,12 +77,7 @@ def cluster(folder: Path, certificates: Certificates | None) -> Iterator[Cluster
     """A scheduler that is ready."""
     dask_cluster = Cluster(folder, certificates, _free_port())
     flags = certificates.flags() if certificates else []
-    command = [
-        *(sys.executable, "-m", "dask"),
-        "scheduler",
-        "--dashboard-address",
-        "127.0.0.1:0",
-    ]
+    command = [*(sys.executable, "-m", "dask"), "scheduler", "--dashboard-address", "127.0.0.1:0"]
     command += [
         "--host",
         dask_cluster.address.rpartition(":")[0],
