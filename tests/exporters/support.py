@@ -20,7 +20,10 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from exporters import install_layout
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
-from exporters.messages import ExportReply, ExportRequest
+from exporters.inputs import seeded_inputs
+from exporters.messages import ExportReply, ExportRequest, Outline, OutlineRequest
+from exporters.onnx_files.input_roles import meant
+from exporters.onnx_files.outline import outline
 from exporters.types import ExportedModel, Reference, load_reference
 from tests.checkout import ROOT
 
@@ -189,18 +192,30 @@ def assert_batch_is_symbolic_and_right(
 ) -> None:
     """Export, see `batch` first in every input and output, and run at each of `batches`."""
     points = tuple({"batch": batch} for batch in batches)
-    reply = worker.ask(ExportRequest(name, points=points))
-    assert reply.model is not None, reply.reason
-    graph = onnx.load(reply.model.path).graph
+    model = worker.export(ExportRequest(name, points=points))
+    graph = onnx.load(model.path).graph
     for value in (*graph.input, *graph.output):
         sizes = value.type.tensor_type.shape.dim
         assert sizes[0].dim_param == "batch"
         assert all(size.dim_value > 0 for size in sizes[1:])
-    session = onnxruntime.InferenceSession(reply.model.path, providers=["CPUExecutionProvider"])
-    assert len(reply.model.references) == len(points)
-    for path in reply.model.references.values():
+    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
+    assert len(model.references) == len(points)
+    for path in model.references.values():
         reference = load_reference(path)
         (actual,) = session.run(["y"], dict(reference.inputs))
         expected = reference.outputs["y"]
         assert actual.shape == expected.shape
         assert np.abs(actual - expected).max() <= TOLERANCE * np.abs(expected).max()
+
+
+def sized(folder: Path, model: ModelProto) -> Outline:
+    """What is found of a file with this graph."""
+    onnx.save(model, folder / "model.onnx")
+    return outline(OutlineRequest(str(folder / "model.onnx")))
+
+
+def runs(folder: Path, found: Outline) -> None:
+    """ONNX Runtime takes the sizes that were found."""
+    path = folder / "model.onnx"
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    session.run(None, seeded_inputs(meant(found.inputs, onnx.load(path)), found.assumed, 0))

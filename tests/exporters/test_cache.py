@@ -34,13 +34,18 @@ for number in range(1_000_000):
 """
 
 
-def _start_writer(root: Path) -> subprocess.Popen[str]:
+def _start(code: str, *arguments: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(root)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
 
 
 def test_equal_content_is_stored_once(tmp_path: Path) -> None:
@@ -74,10 +79,9 @@ def test_a_missing_file_and_a_damaged_entry_are_misses(tmp_path: Path) -> None:
 def test_a_kill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for delay_s in (0.005, 0.02, 0.05, 0.08):
-        writer = _start_writer(tmp_path)
+        writer = _start(WRITER, str(tmp_path))
         time.sleep(delay_s)
-        writer.send_signal(signal.SIGKILL)
-        writer.communicate()
+        _end(writer)
         for file in (tmp_path / "objects").iterdir():
             assert file_sha256(file) == file.stem
         entry = store.get(KEY)
@@ -88,7 +92,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
 
 def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    writers = [_start_writer(tmp_path), _start_writer(tmp_path)]
+    writers = [_start(WRITER, str(tmp_path)), _start(WRITER, str(tmp_path))]
     seen_sizes: set[int] = set()
     try:
         while len(seen_sizes) < 20:
@@ -100,8 +104,7 @@ def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path: Path) -> Non
                 seen_sizes.add(number)
     finally:
         for writer in writers:
-            writer.kill()
-            writer.communicate()
+            _end(writer)
 
 
 def test_what_a_kill_left_aside_is_removed_a_day_later(tmp_path: Path) -> None:
@@ -139,20 +142,6 @@ for number in range(16):
 print("ready", flush=True)
 time.sleep(600)
 """
-
-
-def _start(code: str, *arguments: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    return process
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
 
 
 def _dead_pid() -> int:

@@ -61,6 +61,10 @@ def test_a_file_imports_what_lies_beside_it_and_leaves_the_path_as_it_was(tmp_pa
     path_before = list(sys.path)
     assert run_file(file).NUMBER == 5
     assert sys.path == path_before
+    file.write_text("raise ValueError('of a user')\n")
+    with pytest.raises(ValueError, match="of a user"):
+        run_file(file)
+    assert sys.path == path_before
 
 
 def test_a_file_called_as_a_package_does_not_hide_it(tmp_path: Path) -> None:
@@ -68,15 +72,6 @@ def test_a_file_called_as_a_package_does_not_hide_it(tmp_path: Path) -> None:
     file.write_text("VALUE = 1\n")
     assert run_file(file).VALUE == 1
     assert sys.modules["numpy"] is np
-
-
-def test_a_file_that_raises_leaves_the_path_as_it_was(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text("raise ValueError('of a user')\n")
-    path_before = list(sys.path)
-    with pytest.raises(ValueError, match="of a user"):
-        run_file(file)
-    assert sys.path == path_before
 
 
 def test_looking_a_factory_up_runs_nothing(tmp_path: Path) -> None:

@@ -203,33 +203,7 @@ def test_shapes_are_read_without_what_is_packed(shape: str, tmp_path: Path) -> N
     assert peak_mib() - peak_before < 100
 
 
-def _text_member(path: Path) -> None:
-    packed(path, "x.txt", b"text")
-
-
-def _wrong_content(path: Path) -> None:
-    packed(path, "x.npy", b"text that is no array")
-
-
-def _pickle(path: Path) -> None:
-    np.savez(path, x=np.array([{}], object))
-
-
-def _plain_npy(path: Path) -> None:
-    with path.open("wb") as file:
-        np.save(file, np.ones((1, 64), np.float32))
-
-
-def _long_header(path: Path) -> None:
-    packed(path, "x.npy", b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1), *ZEROS[:4])
-
-
-def _negative(path: Path) -> None:
-    packed(path, "x.npy", header("(-1, 64)"))
-
-
-def _short(path: Path) -> None:
-    packed(path, "x.npy", header("(2, 64)")[:-9])
+LONG_HEADER = b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1)
 
 
 def _encrypt(path: Path) -> None:
@@ -240,9 +214,24 @@ def _encrypt(path: Path) -> None:
     path.write_bytes(content)
 
 
+def _plain_npy(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, np.ones((1, 64), np.float32))
+
+
 @pytest.mark.parametrize(
     "write",
-    [_text_member, _wrong_content, _pickle, _plain_npy, _long_header, _negative, _short, _encrypt],
+    [
+        lambda path: packed(path, "x.txt", b"text"),
+        lambda path: packed(path, "x.npy", b"text that is no array"),
+        lambda path: packed(path, "x.npy", LONG_HEADER, *ZEROS[:4]),
+        lambda path: packed(path, "x.npy", header("(-1, 64)")),
+        lambda path: packed(path, "x.npy", header("(2, 64)")[:-9]),
+        lambda path: np.savez(path, x=np.array([{}], object)),
+        _plain_npy,
+        _encrypt,
+    ],
+    ids=["text member", "no array", "long header", "negative", "short", "pickle", "npy", "locked"],
 )
 def test_what_is_no_array_is_refused(write: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "x.npz"

@@ -8,22 +8,14 @@ import numpy as np
 import pytest
 
 from app.contract.graphs import constant, node, weights
-from exporters.types import ExportedModel, Reference
-from runtimes.errors import CompileFault, RuntimeFault, Unsupported
+from exporters.types import Reference
+from runtimes.errors import CompileFault, Unsupported
+from runtimes.options import Settings
 from runtimes.registry import load
-from tests.runtimes.contract import ONE_THREAD, agrees, computes
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.contract import ONE_THREAD, agrees, computes, refusal
+from tests.runtimes.graphs import Graphs, quantised_conv, vector
 
 pytestmark = pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu"])
-
-
-def refusal(name: str, model: ExportedModel) -> RuntimeFault:
-    with pytest.raises(RuntimeFault) as exc_info:
-        load(name).compile(model, {}, ONE_THREAD)
-    assert exc_info.value.remedy
-    text = str(exc_info.value)
-    assert "\n" not in text and ".cpp" not in text and "onnxruntime_src" not in text
-    return exc_info.value
 
 
 @pytest.mark.parametrize("domain", ["", "com.microsoft"])
@@ -74,3 +66,16 @@ def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(
         lane.bind({"x": np.zeros(4, np.float32)})
         lane.run()
         assert lane.outputs()["y"].shape == (1, 0)
+
+
+def test_the_precision_is_read_from_a_run_or_unknown(graphs: Graphs, name: str) -> None:
+    quantised = quantised_conv(graphs, "quantised")
+    settings = Settings(precision="int8", threads=1)
+    with load(name).compile(quantised, {"batch": 1}, settings) as session:
+        assert session.execution.precision == "int8"
+        assert session.execution.warnings == ()
+    cast = [node("Cast", ["x"], ["y"], to=1)]
+    unread = graphs.save("unread", cast, [vector("x", "int64")], [vector("y")])
+    with load(name).compile(unread, {}, ONE_THREAD) as session:
+        assert session.execution.precision == "unknown"
+        assert session.execution.warnings

@@ -54,11 +54,6 @@ def test_without_its_library_or_with_one_that_is_none_it_is_unsupported(
             )
 
 
-def test_another_engine_says_that_it_does_not_know_the_operator(twice: ExportedModel) -> None:
-    with pytest.raises(Unsupported, match=r"does not know the operator graphlap\.test\.Twice"):
-        registry.load("openvino-cpu").compile(twice, POINT, Settings())
-
-
 class LibC:
     strlen: Callable[[Text], Annotated[int, c.c_size_t]]
     close: Callable[[Int], Status]

@@ -111,10 +111,13 @@ def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
     assert not (tmp_path / "samples.bin").exists()
 
 
-def test_the_device_clock_stands_beside_the_host_clock(
-    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tensorrt: ModuleType
-) -> None:
+@pytest.fixture
+def tensorrt_here(monkeypatch: pytest.MonkeyPatch, tensorrt: ModuleType) -> None:
     monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
+
+
+@pytest.mark.usefixtures("tensorrt_here")
+def test_the_device_clock_stands_beside_the_host_clock(graphs: Graphs, tmp_path: Path) -> None:
     result = measured(graphs.dense, "tensorrt", tmp_path)
     assert (result.status, result.clock, result.boundary) == ("ok", "wall", "host"), result.reason
     assert result.check is not None and result.check.output_ok
@@ -129,11 +132,6 @@ def test_the_device_clock_stands_beside_the_host_clock(
     assert device_row.boundary == "device"
     assert "device_p50_us" in device_row.facts
     assert "h2d_p50_us" not in device_row.facts
-
-
-@pytest.fixture
-def tensorrt_here(monkeypatch: pytest.MonkeyPatch, tensorrt: ModuleType) -> None:
-    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
 
 
 @pytest.mark.usefixtures("tensorrt_here")
@@ -195,26 +193,15 @@ def test_a_device_is_as_small_as_a_round_is_told(
         assert result.facts["sync"] == "block", "who makes it small has made the context too"
 
 
+@pytest.mark.usefixtures("tensorrt_here")
 @pytest.mark.parametrize("cuda_graph", [False, True])
 def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
-    graphs: Graphs,
-    tmp_path: Path,
-    driver: Driver,
-    tensorrt: ModuleType,
-    cuda_graph: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    graphs: Graphs, tmp_path: Path, driver: Driver, cuda_graph: bool
 ) -> None:
-    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
     driver.cache(1000)
     driver.told()
-    result = measured(
-        graphs.dense,
-        "tensorrt",
-        tmp_path,
-        condition="cold-l2",
-        boundary="device",
-        cuda_graph=cuda_graph,
-    )
+    options: dict[str, Any] = {"boundary": "device", "cuda_graph": cuda_graph}
+    result = measured(graphs.dense, "tensorrt", tmp_path, condition="cold-l2", **options)
     assert result.status == "ok", result.reason
     assert result.facts["evicted_mb"] == 2000 / 1e6
     assert "device_p50_us" not in result.facts, "runs without an eviction between have warm caches"
@@ -225,14 +212,10 @@ def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
     assert driver.live == 0
 
 
+@pytest.mark.usefixtures("tensorrt_here")
 def test_a_device_without_such_a_cache_is_unsupported(
-    graphs: Graphs,
-    tmp_path: Path,
-    driver: Driver,
-    tensorrt: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
+    graphs: Graphs, tmp_path: Path, driver: Driver
 ) -> None:
-    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
     assert measured(graphs.dense, "ort-cpu", tmp_path, condition="cold-l2").status == "unsupported"
     driver.cache(0)
     result = measured(graphs.dense, "tensorrt", tmp_path, condition="cold-l2")

@@ -11,7 +11,6 @@ from app.contract.graphs import node
 from exporters.types import ExportedModel, StatePair
 from runtimes import calls as timed
 from runtimes.base import Session
-from runtimes.execution import Boundary
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import load
 from runtimes.session.host import HostLane
@@ -23,6 +22,8 @@ LANES: list[tuple[str, dict[str, OptionValue]]] = [
     ("ort-cpu", {"call": "python"}),
     ("ort-cpu", {"build": "library"}),
     ("openvino-cpu", {}),
+    ("a device", {"boundary": "host"}),
+    ("a device", {"boundary": "device"}),
     ("fpga:v80", {}),
 ]
 KINDS = ["itself", "identity", "two identities", "dropout", "two dropouts"]
@@ -45,6 +46,8 @@ def passing(graphs: Graphs, kind: str) -> ExportedModel:
 def opened(model: ExportedModel, runtime: str, options: dict[str, OptionValue]) -> Session:
     if options.get("build") == "library" and not timed.built():
         pytest.skip("the loop in C was not built")
+    if runtime == "a device":
+        return on_host(model, 1, "host" if options["boundary"] == "host" else "device")
     name, _, device = runtime.partition(":")
     return load(name).compile(model, {}, Settings(device=device, options=options))
 
@@ -99,23 +102,6 @@ def test_outputs_of_one_buffer_are_poisoned_once() -> None:
     assert shared_buffer.tolist() == [~1, ~2]
 
 
-@pytest.mark.parametrize("boundary", ["host", "device"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_is_so_on_a_device_at_both_boundaries(
-    kind: str, boundary: Boundary, graphs: Graphs
-) -> None:
-    with on_host(passing(graphs, kind), 1, boundary) as session:
-        (lane,) = session.lanes
-        x = np.array([-1, 2, -3, 4], np.float32)
-        lane.bind({"x": x})
-        for _ in range(2):
-            lane.poison()
-            lane.run()
-        outputs = lane.outputs()
-        assert np.array_equal(outputs.pop("y"), np.maximum(x, 0))
-        assert all(np.array_equal(array, x) for array in outputs.values())
-
-
 def delays(graphs: Graphs) -> ExportedModel:
     """`x` becomes `h`, and `h` becomes `g`: a line of delays, without a copy in the graph."""
     names = ("x", "h", "g")
@@ -141,15 +127,9 @@ def moves_one_step_in_each_run(session: Session) -> bool:
     return seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
 
 
-@pytest.mark.parametrize(("runtime", "options"), LANES[:4])
+@pytest.mark.parametrize(("runtime", "options"), LANES[:-1])
 def test_states_that_pass_through_move_one_step_in_each_run(
     runtime: str, options: dict[str, OptionValue], graphs: Graphs
 ) -> None:
     with opened(delays(graphs), runtime, options) as session:
-        assert moves_one_step_in_each_run(session)
-
-
-@pytest.mark.parametrize("boundary", ["host", "device"])
-def test_they_do_so_on_a_device(boundary: Boundary, graphs: Graphs) -> None:
-    with on_host(delays(graphs), 1, boundary) as session:
         assert moves_one_step_in_each_run(session)

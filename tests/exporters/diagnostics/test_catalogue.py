@@ -26,12 +26,8 @@ from exporters.diagnostics import (
 )
 
 
-def example(code: str, entry: Entry) -> Diagnostic:
-    return diagnostic(code, entry.example_subject, **entry.example)
-
-
 @pytest.mark.parametrize(("code", "entry"), entries().items())
-def test_entries_are_complete(code: str, entry: Entry) -> None:
+def test_entries_are_complete_and_their_examples_rendered_whole(code: str, entry: Entry) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", code)
     assert entry.severity in SEVERITIES
     assert entry.title
@@ -41,11 +37,7 @@ def test_entries_are_complete(code: str, entry: Entry) -> None:
     assert fields - {"subject"} == entry.units.keys(), "every parameter is shown"
     assert ("subject" in fields) == bool(entry.example_subject)
     assert not _fields(entry.title)
-
-
-@pytest.mark.parametrize(("code", "entry"), entries().items())
-def test_examples_are_rendered_whole(code: str, entry: Entry) -> None:
-    finding = example(code, entry)
+    finding = diagnostic(code, entry.example_subject, **entry.example)
     text = rendering.text(finding)
     assert "{" not in text
     assert text.isprintable()

@@ -6,24 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from exporters.inputs import seeded_inputs
-from exporters.messages import Outline, OutlineRequest
-from exporters.onnx_files.outline import outline, read_skeleton
+from exporters.onnx_files.outline import read_skeleton
 from exporters.types import TEXT
-from tests.exporters.support import graph, model_of, nodes_of, tensor
+from tests.exporters.support import graph, model_of, nodes_of, runs, sized, tensor
 from tests.files.language import open_head
 
 INT64, FLOAT, STRING = TensorProto.INT64, TensorProto.FLOAT, TensorProto.STRING
-
-
-def sized(folder: Path, model: ModelProto) -> Outline:
-    onnx.save(model, folder / "model.onnx")
-    return outline(OutlineRequest(str(folder / "model.onnx")))
 
 
 def weight(*shape: int) -> np.ndarray:
@@ -216,14 +207,6 @@ def test_what_is_joined_has_the_sizes_of_what_it_is_joined_to(tmp_path: Path) ->
     model.graph.value_info.append(tensor("new_key", ["batch", 2, "sequence_length", 16]))
     expected = {"batch": 1, "past_sequence_length": 127, "kv_cache_dim": 16, "sequence_length": 1}
     assert sized(tmp_path, model).assumed == expected
-
-
-def runs(folder: Path, found: Outline) -> None:
-    """The engine itself takes the sizes."""
-    session = onnxruntime.InferenceSession(
-        folder / "model.onnx", providers=["CPUExecutionProvider"]
-    )
-    session.run(None, seeded_inputs(found.inputs, found.assumed, 0))
 
 
 def columns(names: Sequence[str], element: int = FLOAT) -> ModelProto:

@@ -8,31 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from app.plan.expand import expand, sizes_assumed
 from app.plan.plan import parse_plan
 from exporters.agreement import Bound
-from exporters.inputs import seeded_inputs
-from exporters.messages import Outline, OutlineRequest
 from exporters.onnx_files.evaluator import FileEvaluator
-from exporters.onnx_files.input_roles import cache_inputs, meant
+from exporters.onnx_files.input_roles import cache_inputs
 from exporters.onnx_files.model_io import inspect
-from exporters.onnx_files.outline import outline
 from exporters.onnx_files.trial import SEARCH_S
 from exporters.types import NoReference
-from tests.exporters.support import graph, model_of, nodes_of, tensor
+from tests.exporters.support import graph, model_of, nodes_of, runs, sized, tensor
 from tests.files.language import decoder
 
 INT64 = TensorProto.INT64
 node = helper.make_node
-
-
-def sized(folder: Path, model: ModelProto) -> Outline:
-    onnx.save(model, folder / "model.onnx")
-    return outline(OutlineRequest(str(folder / "model.onnx")))
 
 
 def joined() -> ModelProto:
@@ -181,15 +172,6 @@ def test_nothing_past_is_the_prefill(tmp_path: Path) -> None:
     grid = {"models": [path], "runtimes": ["fake"], "axes": {"M": [0]}}
     assumed = sizes_assumed(parse_plan({"sweeps": [grid]}, "the plan"))[path]
     assert assumed["Q"] == 128
-
-
-def runs(folder: Path, found: Outline) -> None:
-    """The engine itself takes the sizes."""
-    model = onnx.load(folder / "model.onnx")
-    session = onnxruntime.InferenceSession(
-        folder / "model.onnx", providers=["CPUExecutionProvider"]
-    )
-    session.run(None, seeded_inputs(meant(found.inputs, model), found.assumed, 0))
 
 
 def axis_of(source: str, place: int) -> list[NodeProto]:

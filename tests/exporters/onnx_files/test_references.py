@@ -24,10 +24,9 @@ from exporters.types import (
     ExportedModel,
     Precision,
     Reference,
-    load_reference,
 )
 from exporters.worker import export
-from tests.exporters.support import graph, nodes_of, tensor
+from tests.exporters.support import graph, nodes_of, only_reference, tensor
 
 X, Y = tensor("x", [2, 3]), tensor("y", [2, 3])
 CHAIN = nodes_of("[negate] a = Neg(x) [cut] b = Relu(a) [sum] y = Add(b, x)")
@@ -38,8 +37,7 @@ def _export(
     path: Path, cache: Path, precision: Precision = "fp32"
 ) -> tuple[ExportedModel, Reference]:
     model, _ = export(ExportRequest(str(path), precision, cache_dir=str(cache)))
-    (file,) = model.references.values()
-    return model, load_reference(file)
+    return model, only_reference(model)
 
 
 def _save(path: Path, nodes: list[NodeProto] = CHAIN) -> Path:

@@ -19,7 +19,6 @@ from exporters.types import (
     ExportedModel,
     ExportError,
     NotBenchmarkable,
-    Reference,
     TensorSpec,
     load_reference,
 )
@@ -38,13 +37,9 @@ def exported(name: str, folder: Path, *points: dict[str, int]) -> ExportedModel:
     return export(request)[0]
 
 
-def reference(model: ExportedModel) -> Reference:
-    return only_reference(model)
-
-
 def test_texts_are_drawn_from_the_encoders_own_categories(tmp_path: Path) -> None:
     model = exported("pipeline-zipped", tmp_path, {"batch": 40})
-    values = reference(model)
+    values = only_reference(model)
     assert set(values.inputs["city"].ravel()) == {"Berlin", "Lima", "Oslo"}
     assert values.inputs["age"].shape == (40, 1)
     assert set(values.outputs["label"]) <= {"no", "yes"}
@@ -69,7 +64,7 @@ NARROW = {
 def test_types_that_numpy_lacks_are_drawn_as_their_values(name: str, tmp_path: Path) -> None:
     """The graph doubles its input, which is exact in each of these types."""
     model = exported(name, tmp_path, {"batch": 3})
-    arrays = reference(model)
+    arrays = only_reference(model)
     x, y = arrays.inputs["x"], arrays.outputs["y"]
     narrow = NARROW_TYPES[NARROW[name]]
     assert (model.inputs[0].element, model.outputs[0].element) == (NARROW[name], NARROW[name])
@@ -97,7 +92,7 @@ def test_what_is_no_array_of_numbers_has_no_null_twin(name: str, axis: str, tmp_
 def test_positions_and_masks_agree_with_the_cache(past: int, tmp_path: Path) -> None:
     sizes = {"batch_size": 1, "sequence_length": 4, "past_sequence_length": past}
     sizes["total_sequence_length"] = past + 4
-    values = reference(exported("decoder-positions", tmp_path, sizes))
+    values = only_reference(exported("decoder-positions", tmp_path, sizes))
     assert values.inputs["attention_mask"].tolist() == [[1] * (past + 4)]
     assert values.inputs["position_ids"].tolist() == [[past, past + 1, past + 2, past + 3]]
     assert values.inputs["past_key_values.0.key"].shape == (1, 2, past, 16)
@@ -116,7 +111,9 @@ def test_a_total_that_is_no_sum_is_told(
 
 
 def test_lengths_that_are_inputs_count_the_cache_and_the_new_tokens(tmp_path: Path) -> None:
-    values = reference(exported("direct-lengths", tmp_path, {"batch": 3, "sequence": 1, "past": 5}))
+    values = only_reference(
+        exported("direct-lengths", tmp_path, {"batch": 3, "sequence": 1, "past": 5})
+    )
     assert values.inputs["seqlens_k"].tolist() == [5, 5, 5]
     assert values.inputs["total_sequence_length"] == 6
 
@@ -171,11 +168,11 @@ def test_structured_values_become_arrays_and_inputs_become_values(tmp_path: Path
         "s[1]": [0.0],
     }
     model = exported("map-input", tmp_path / "map")
-    input_arrays = reference(model).inputs
+    input_arrays = only_reference(model).inputs
     input_values: Any = values_of(model.inputs, input_arrays)["x"]
     assert input_values.keys() == {"age", "height"}
     sequence = exported("sequence-input", tmp_path / "sequence", {"batch": 2})
-    entries: Any = values_of(sequence.inputs, reference(sequence).inputs)["x"]
+    entries: Any = values_of(sequence.inputs, only_reference(sequence).inputs)["x"]
     assert [entry.shape for entry in entries] == [(2, 4), (2, 4)]
 
 

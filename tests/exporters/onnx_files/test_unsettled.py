@@ -40,8 +40,7 @@ def reference_of(
     np.savez(folder / "in.npz", x=x)
     cache = str(folder / "cache")
     model, _ = export(ExportRequest(str(path), inputs=str(folder / "in.npz"), cache_dir=cache))
-    (file,) = model.references.values()
-    return model, load_reference(file)
+    return model, only_reference(model)
 
 
 HALF = {"half": np.array(0.5, np.float32)}
@@ -187,20 +186,6 @@ VALUES = np.array([[0.1, 0.9, 0.89, 0.2], [5.0, 1.0, 4.99, -3.0]], np.float32)
 ARGMAX: dict[str, Any] = {"axis": 1, "keepdims": 0}
 
 
-def choice_reference(
-    tmp_path: Path, nodes: list[NodeProto], y: Any
-) -> tuple[ExportedModel, Reference]:
-    path = tmp_path / "choice.onnx"
-    onnx.save(graph(nodes, [tensor("x", [2, 4])], [y], {"k": np.array([2])}), path)
-    np.savez(tmp_path / "in.npz", x=VALUES)
-    request = ExportRequest(
-        str(path), inputs=str(tmp_path / "in.npz"), cache_dir=str(tmp_path / "cache")
-    )
-    model, _ = export(request)
-    (file,) = model.references.values()
-    return model, load_reference(file)
-
-
 @pytest.mark.parametrize(
     ("nodes", "shape"),
     [
@@ -215,7 +200,8 @@ def test_a_flip_between_values_within_the_tolerance_is_permitted(
     tmp_path: Path, nodes: list[NodeProto], shape: list[int]
 ) -> None:
     whole = [helper.make_node("Identity", ["x"], ["h"]), *nodes]
-    model, reference = choice_reference(tmp_path, whole, tensor("y", shape, TensorProto.INT64))
+    y = tensor("y", shape, TensorProto.INT64)
+    model, reference = reference_of(tmp_path, whole, y, VALUES)
     right = reference.outputs["y"]
     assert right.ravel().tolist() == [1, 0]
     for flipped, tolerance, expected in (
@@ -234,7 +220,8 @@ def test_a_flip_between_values_within_the_tolerance_is_permitted(
 
 def test_each_of_several_indices_may_be_another_of_as_large_a_value(tmp_path: Path) -> None:
     nodes = [helper.make_node("TopK", ["x", "k"], ["v", "y"], axis=1)]
-    model, reference = choice_reference(tmp_path, nodes, tensor("y", [2, 2], TensorProto.INT64))
+    y = tensor("y", [2, 2], TensorProto.INT64)
+    model, reference = reference_of(tmp_path, nodes, y, VALUES, {"k": np.array([2])})
     assert reference.outputs["y"].tolist() == [[1, 2], [0, 2]]
     swapped = {"y": np.array([[2, 1], [2, 0]])}
     assert check_outputs([swapped], "fp32", reference, model, 1e-2, "ort-cpu").output_ok

@@ -26,7 +26,7 @@ from exporters.types import ExportedModel, Precision, Reference, TensorSpec, loa
 from exporters.user_arrays import Calibration
 from exporters.worker import export
 from tests.differential_lowered.precisions import run, widened
-from tests.exporters.support import graph, nodes_of, tensor
+from tests.exporters.support import graph, nodes_of, only_reference, tensor
 
 LOWEST = np.finfo(np.float32).min
 MASK = np.array([[0, LOWEST, 0], [LOWEST, LOWEST, LOWEST]], np.float32)
@@ -153,8 +153,7 @@ HALF = np.array([0.5], np.float32)
 def exported(model: Path, precision: Precision, **values: Any) -> tuple[ExportedModel, Reference]:
     request = ExportRequest(str(model), precision, cache_dir=str(model.parent / "cache"), **values)
     exported_model = export(request)[0]
-    (file,) = exported_model.references.values()
-    return exported_model, load_reference(file)
+    return exported_model, only_reference(exported_model)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from exporters.types import ExportError, NotBenchmarkable, Precision, load_reference
+from exporters.types import ExportError, NotBenchmarkable, Precision
 from tests.exporters.precision.conversions import (
     ask,
     export_file,
@@ -61,8 +61,7 @@ def test_weights_in_any_form_are_quantised(tmp_path: Path, form: str) -> None:
     assert model.opset == next(o.version for o in proto.opset_import if not o.domain)
     assert model.parameters == 64 * 32
     outputs, _ = run(model, tmp_path)
-    (file,) = model.references.values()
-    assert relative_error(outputs["y"], load_reference(file).outputs["y"]) <= INT8_TOLERANCE
+    assert relative_error(outputs["y"], only_reference(model).outputs["y"]) <= INT8_TOLERANCE
 
 
 def test_what_shapes_alone_decide_is_added_in_float(tmp_path: Path) -> None:
@@ -164,8 +163,7 @@ def test_calibration_samples_set_the_scales(tmp_path: Path) -> None:
         model = export_file(path, "int8", cache, point=point, calibration=str(file))
         assert model.sha256 != seeded_model.sha256
         outputs, _ = run(model, tmp_path)
-        (reference,) = model.references.values()
-        errors[file] = relative_error(outputs["y"], load_reference(reference).outputs["y"])
+        errors[file] = relative_error(outputs["y"], only_reference(model).outputs["y"])
     assert errors[small] > 0.5, "what is far beyond the calibrated range must be clipped"
     assert errors[large] > 0.1, "steps fit for large values are too coarse for these"
 

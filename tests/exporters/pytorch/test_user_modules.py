@@ -154,6 +154,7 @@ def test_a_floating_example_of_zeros_only_gives_a_shape(
 
 _FACTORIES = """
 import torch
+from torch import nn
 
 class Logarithm(torch.nn.Module):
     def forward(self, x):
@@ -168,38 +169,6 @@ def logarithm():
 
 def noisy():
     return Noisy(), {"x": torch.zeros(2, 64)}
-"""
-
-
-def _request(tmp_path: Path, function: str) -> ExportRequest:
-    file = tmp_path / "modules.py"
-    file.write_text(_FACTORIES, "utf-8")
-    return ExportRequest(f"{file}:{function}", cache_dir=str(tmp_path / "cache"))
-
-
-def test_a_module_that_gives_nan_is_its_graph_where_both_do(tmp_path: Path) -> None:
-    model, _ = export(_request(tmp_path, "logarithm"))
-    assert (model.reference, model.uncompared) == ("torch", None)
-    (file,) = model.references.values()
-    (output,) = load_reference(file).outputs.values()
-    assert np.isnan(output).any()
-
-
-def test_a_module_that_draws_is_exported_and_said_to_draw(tmp_path: Path) -> None:
-    model, _ = export(_request(tmp_path, "noisy"))
-    assert model.uncompared == diagnostic("reference_not_deterministic", references="torch")
-
-
-def test_nan_on_one_side_only_is_infinitely_wrong() -> None:
-    nan_array = np.array([np.nan, 1], np.float32)
-    assert relative_error(nan_array, nan_array) == 0
-    assert relative_error(np.ones(2, np.float32), nan_array) == np.inf
-    assert relative_error(nan_array, np.ones(2, np.float32)) == np.inf
-
-
-_NARROW_FACTORIES = """
-import torch
-from torch import nn
 
 class Cast(nn.Module):
     def __init__(self, dtype):
@@ -221,36 +190,50 @@ def brain_inside():
 """
 
 
-def _export_narrow(tmp_path: Path, function: str) -> ExportedModel:
+def _made(tmp_path: Path, function: str) -> ExportedModel:
     file = tmp_path / "modules.py"
-    file.write_text(_NARROW_FACTORIES, "utf-8")
+    file.write_text(_FACTORIES, "utf-8")
     return export(ExportRequest(f"{file}:{function}", cache_dir=str(tmp_path / "cache")))[0]
+
+
+def test_a_module_that_gives_nan_is_its_graph_where_both_do(tmp_path: Path) -> None:
+    model = _made(tmp_path, "logarithm")
+    assert (model.reference, model.uncompared) == ("torch", None)
+    (output,) = only_reference(model).outputs.values()
+    assert np.isnan(output).any()
+
+
+def test_a_module_that_draws_is_exported_and_said_to_draw(tmp_path: Path) -> None:
+    model = _made(tmp_path, "noisy")
+    assert model.uncompared == diagnostic("reference_not_deterministic", references="torch")
+
+
+def test_nan_on_one_side_only_is_infinitely_wrong() -> None:
+    nan_array = np.array([np.nan, 1], np.float32)
+    assert relative_error(nan_array, nan_array) == 0
+    assert relative_error(np.ones(2, np.float32), nan_array) == np.inf
+    assert relative_error(nan_array, np.ones(2, np.float32)) == np.inf
 
 
 @pytest.mark.parametrize("function", ["half", "half_inside"])
 def test_a_module_in_half_is_exported_though_it_rounds_more_than_a_float_one(
     function: str, tmp_path: Path
 ) -> None:
-    model = _export_narrow(tmp_path, function)
+    model = _made(tmp_path, function)
     assert (model.narrowest, model.reference, model.warnings) == ("fp16", "torch", ())
 
 
 def test_a_graph_in_half_that_is_not_its_module_is_refused(tmp_path: Path) -> None:
-    model = _export_narrow(tmp_path, "half_inside")
+    model = _made(tmp_path, "half_inside")
     reference = only_reference(model)
-    expected = {name: array * np.float32(1.05) for name, array in reference.outputs.items()}
-    points = [(reference.inputs, expected)]
-    with pytest.raises(ExportError, match=r"differs from its torch module by 0\.04"):
-        check_numbers(Path(model.path), "half_inside", points, tolerance=1e-2)
-    nan_outputs = {name: array * np.float32(np.nan) for name, array in reference.outputs.items()}
-    with pytest.raises(ExportError, match="is finite where that is not"):
-        check_numbers(
-            Path(model.path), "half_inside", [(reference.inputs, nan_outputs)], tolerance=1e-2
-        )
+    for factor, words in ((1.05, r"differs from its torch module by 0\.04"), (np.nan, "is finite")):
+        wrong = {name: array * np.float32(factor) for name, array in reference.outputs.items()}
+        with pytest.raises(ExportError, match=words):
+            check_numbers(Path(model.path), "half", [(reference.inputs, wrong)], tolerance=1e-2)
 
 
 def test_a_module_that_computes_in_bf16_is_there_for_engines_that_do(tmp_path: Path) -> None:
-    model = _export_narrow(tmp_path, "brain_inside")
+    model = _made(tmp_path, "brain_inside")
     assert (model.narrowest, model.reference) == ("bf16", "torch")
     assert codes(model.warnings) == ("graph_not_run",)
 

@@ -7,46 +7,70 @@ import threading
 import time
 from array import array
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from runtimes.calls import GIVEN_UP, Call, Copy, TimedCalls
 
+WORDS = (c.c_ssize_t,) * 4
+_CALLBACKS: list[object] = []
+
+
+class Failed(Exception):
+    """What a status of the calls here stands for."""
+
+
+def call_of(
+    function: Callable[..., int | None], *arguments: int, returns_pointer: bool = False
+) -> Call:
+    """`function`, which returns its status or None, as a call; it lives as long as the process."""
+    result = c.c_ssize_t if returns_pointer else c.c_int32
+    prototype = c.CFUNCTYPE(result, *WORDS[: len(arguments)])
+    callback = prototype(lambda *words: function(*words) or 0)
+    _CALLBACKS.append(callback)
+    address = c.cast(callback, c.c_void_p).value
+    assert address is not None
+    return Call(address, arguments, Failed, returns_pointer)
+
+
+def room(count: int) -> tuple[array[int], array[int], array[int]]:
+    """scheduled, started and finished, all -1."""
+    scheduled_ns, started_ns, finished_ns = (array("q", [-1]) * count for _ in range(3))
+    return scheduled_ns, started_ns, finished_ns
+
+
+def sleeping(seconds: float) -> Call:
+    return call_of(lambda: time.sleep(seconds))
+
+
+def in_threads(count: int, work: Callable[[int], object]) -> None:
+    with ThreadPoolExecutor(count) as threads:
+        list(threads.map(work, range(count)))
+
+
+IDLE = call_of(lambda: 0)
+
+
 FOREVER = array("q", [2**63 - 1])
 
 
 def test_every_run_makes_all_calls_in_order_with_their_arguments() -> None:
-    recorded_words: list[tuple[int, ...]] = []
-
-    def record_words(*words: int) -> int:
-        recorded_words.append(words)
-        return 0
-
-    calls = [
-        call_of(record_words),
-        call_of(record_words, 7),
-        call_of(record_words, 1, 2, 3),
-        call_of(record_words, -4, 2**40, 0, 9),
-    ]
+    recorded: list[tuple[int, ...]] = []
+    words = [(), (7,), (1, 2, 3), (-4, 2**40, 0, 9)]
+    calls = [call_of(lambda *given: recorded.append(given), *given) for given in words]
     TimedCalls(calls).time(*room(2), 2)
-    assert recorded_words == [(), (7,), (1, 2, 3), (-4, 2**40, 0, 9)] * 2
+    assert recorded == words * 2
 
 
 def test_times_are_those_of_perf_counter_around_the_calls_and_nothing_else() -> None:
     call_times: list[int] = []
-
-    def note_time() -> int:
-        call_times.append(time.perf_counter_ns())
-        return 0
-
+    call = call_of(lambda: call_times.append(time.perf_counter_ns()))
     state = np.zeros(1 << 22)
-    scheduled_ns, started_ns, finished_ns = room(20)
-    start_ns = time.perf_counter_ns()
-    TimedCalls([call_of(note_time)], [Copy(np.empty_like(state), state)]).time(
-        scheduled_ns, started_ns, finished_ns, 20
-    )
-    edges = [start_ns]
+    scheduled_ns, started_ns, finished_ns = times = room(20)
+    edges = [time.perf_counter_ns()]
+    TimedCalls([call], [Copy(np.empty_like(state), state)]).time(*times, 20)
     for begin, call_ns, end in zip(started_ns, call_times, finished_ns, strict=True):
         assert edges[-1] <= begin <= call_ns <= end
         edges.append(end)
@@ -56,12 +80,7 @@ def test_times_are_those_of_perf_counter_around_the_calls_and_nothing_else() -> 
 
 def test_each_turn_makes_the_calls_of_whose_turn_it_is() -> None:
     recorded_words: list[int] = []
-
-    def record_word(word: int) -> int:
-        recorded_words.append(word)
-        return 0
-
-    takers = [call_of(record_word, word) for word in (0, 1, 10, 11, 20, 21)]
+    takers = [call_of(recorded_words.append, word) for word in (0, 1, 10, 11, 20, 21)]
     turns, times = np.array([2, 0, 0, 1]), room(5)
     TimedCalls(takers).turns(*times, turns, takers=3)
     assert recorded_words == [20, 21, 0, 1, 0, 1, 10, 11]
@@ -74,26 +93,17 @@ def test_each_turn_makes_the_calls_of_whose_turn_it_is() -> None:
 
 def test_states_are_fed_back_after_every_run() -> None:
     state, output = np.zeros(3, np.float32), np.zeros(3, np.float32)
-
-    def increment() -> int:
-        np.add(state, 1, out=output)
-        return 0
-
-    calls = TimedCalls([call_of(increment)], [Copy(state, output)])
+    calls = TimedCalls([call_of(lambda: output.__setitem__(..., state + 1))], [Copy(state, output)])
     calls.time(*room(4), 4)
     calls.time(*room(3), 3)
     assert state.tolist() == [7, 7, 7]
 
 
 def test_sets_are_fed_in_turn_from_block_to_block() -> None:
-    input_array, seen_values = np.array([0]), []
-
-    def note_value() -> int:
-        seen_values.append(int(input_array[0]))
-        return 0
-
+    seen_values: list[int] = []
+    input_array = np.array([0])
     sets = [[Copy(input_array, np.array([number]))] for number in (1, 2, 0)]
-    calls = TimedCalls([call_of(note_value)], sets=sets)
+    calls = TimedCalls([call_of(lambda: seen_values.append(int(input_array[0])))], sets=sets)
     calls.time(*room(4), 4)
     calls.time(*room(3), 3)
     assert seen_values == [0, 1, 2, 0, 1, 2, 0]
@@ -115,15 +125,13 @@ def test_a_call_that_fails_ends_the_block_and_says_what_it_returned(
         return status if len(ran) == 3 else 0
 
     later_calls: list[int] = []
-
-    def count_call() -> int:
-        later_calls.append(1)
-        return 0
-
-    calls = [call_of(fails_third, returns_pointer=returns_pointer), call_of(count_call)]
-    scheduled_ns, started_ns, finished_ns = room(10)
+    calls = [
+        call_of(fails_third, returns_pointer=returns_pointer),
+        call_of(lambda: later_calls.append(1)),
+    ]
+    _, started_ns, _ = times = room(10)
     with pytest.raises(Failed) as exc_info:
-        TimedCalls(calls).time(scheduled_ns, started_ns, finished_ns, 10)
+        TimedCalls(calls).time(*times, 10)
     assert exc_info.value.args == (status,)
     assert len(ran) == 3
     assert len(later_calls) == 2
@@ -132,12 +140,11 @@ def test_a_call_that_fails_ends_the_block_and_says_what_it_returned(
 
 @pytest.mark.parametrize("wait", ["spin", "sleep", "hybrid"])
 def test_a_paced_run_is_due_a_gap_after_the_last_and_never_begins_before(wait: str) -> None:
-    scheduled_ns, started_ns, finished_ns = room(8)
+    scheduled_ns, started_ns, finished_ns = times = room(8)
     gap_ns = 2_000_000
     start_ns = time.perf_counter_ns()
-    TimedCalls([call_of(lambda: 0)], gap_ns=gap_ns, wait=wait, hybrid_margin_ns=300_000).time(
-        scheduled_ns, started_ns, finished_ns, 8
-    )
+    paced = TimedCalls([IDLE], gap_ns=gap_ns, wait=wait, hybrid_margin_ns=300_000)
+    paced.time(*times, 8)
     assert scheduled_ns[0] >= start_ns + gap_ns
     assert scheduled_ns[1:].tolist() == [end + gap_ns for end in finished_ns[:-1]]
     assert all(due <= begin for due, begin in zip(scheduled_ns, started_ns, strict=True))
@@ -150,19 +157,11 @@ def test_arrivals_are_served_once_each_in_their_order_by_whichever_lane_is_free(
     served_runs: list[list[tuple[int, int, int]]] = [[] for _ in range(lanes)]
 
     def serve(lane: int) -> None:
-        def busy() -> int:
-            time.sleep(0.0005)
-            return 0
-
         times = room(arrivals)
-        count = TimedCalls([call_of(busy)]).serve(*times, due, following, FOREVER)
+        count = TimedCalls([sleeping(0.0005)]).serve(*times, due, following, FOREVER)
         served_runs[lane] = [(times[0][i], times[1][i], times[2][i]) for i in range(count)]
 
-    threads = [threading.Thread(target=serve, args=(lane,)) for lane in range(lanes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lanes, serve)
     everything = sorted(run for lane in served_runs for run in lane)
     assert [run[0] for run in everything] == due.tolist()
     assert all(due_ns <= begin < end for due_ns, begin, end in everything)
@@ -176,12 +175,8 @@ def test_what_was_not_begun_in_time_is_left() -> None:
     due = now + np.arange(100) * 1_000_000
     times = room(100)
     until_ns = now + 30_000_000
-
-    def slow() -> int:
-        time.sleep(0.004)
-        return 0
-
-    count = TimedCalls([call_of(slow)]).serve(*times, due, array("q", [0]), array("q", [until_ns]))
+    calls = TimedCalls([sleeping(0.004)])
+    count = calls.serve(*times, due, array("q", [0]), array("q", [until_ns]))
     assert 0 < count < 30
     assert all(begin < until_ns for begin in times[1][:count])
     assert times[0][:count].tolist() == due[:count].tolist()
@@ -195,7 +190,7 @@ def test_a_lane_that_waits_for_an_arrival_hears_that_the_round_has_ended(wait: s
 
     def serve() -> None:
         due = start_ns + np.array([10_000_000, 3_600_000_000_000])
-        calls = TimedCalls([call_of(lambda: 0)], wait=wait)
+        calls = TimedCalls([IDLE], wait=wait)
         served_counts.append(calls.serve(*times, due, array("q", [0]), deadline))
 
     lane = threading.Thread(target=serve, daemon=True)
@@ -207,25 +202,11 @@ def test_a_lane_that_waits_for_an_arrival_hears_that_the_round_has_ended(wait: s
     assert times[0][0] == start_ns + 10_000_000
 
 
-def in_threads(*works: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def test_a_query_lasts_from_its_first_runs_start_to_its_last_ones_end() -> None:
     call_times: list[int] = []
-
-    def note_time() -> int:
-        call_times.append(time.perf_counter_ns())
-        return 0
-
-    scheduled_ns, started_ns, finished_ns = room(5)
-    TimedCalls([call_of(note_time)]).query(
-        scheduled_ns, started_ns, finished_ns, 5, 3, array("q", [0]), 0
-    )
+    call = call_of(lambda: call_times.append(time.perf_counter_ns()))
+    scheduled_ns, started_ns, finished_ns = times = room(5)
+    TimedCalls([call]).query(*times, 5, 3, array("q", [0]), 0)
     assert len(call_times) == 15
     last = 0
     for query, (begin, end) in enumerate(zip(started_ns, finished_ns, strict=True)):
@@ -236,13 +217,9 @@ def test_a_query_lasts_from_its_first_runs_start_to_its_last_ones_end() -> None:
 
 def test_states_and_inputs_change_after_every_run_of_a_query() -> None:
     input_array, state, output = np.array([1]), np.zeros(1, np.int64), np.zeros(1, np.int64)
-
-    def add() -> int:
-        np.add(state, input_array, out=output)
-        return 0
-
+    call = call_of(lambda: output.__setitem__(..., state + input_array))
     sets = [[Copy(input_array, np.array([number]))] for number in (10, 100, 1)]
-    calls = TimedCalls([call_of(add)], [Copy(state, output)], sets)
+    calls = TimedCalls([call], [Copy(state, output)], sets)
     calls.query(*room(2), 2, 2, array("q", [0]), 0)
     assert state.tolist() == [1 + 10 + 100 + 1]
     calls.query(*room(1), 1, 2, array("q", [0]), 0)
@@ -254,34 +231,31 @@ def test_no_lane_begins_a_query_before_all_have_answered_the_last() -> None:
     times = [room(queries) for _ in meeting_counts]
 
     def answer(lane: int) -> None:
-        def busy() -> int:
-            time.sleep(0.0002 * (1 + lane))
-            return 0
+        calls = TimedCalls([sleeping(0.0002 * (1 + lane))])
+        calls.query(*times[lane], queries, 1 + lane, meeting_counts, lane)
 
-        TimedCalls([call_of(busy)]).query(*times[lane], queries, 1 + lane, meeting_counts, lane)
-
-    in_threads(*(lambda lane=lane: answer(lane) for lane in range(3)))
+    in_threads(3, answer)
     begin_ns = np.array([started_ns for _, started_ns, _ in times])
     end_ns = np.array([finished_ns for *_, finished_ns in times])
     assert (begin_ns[:, 1:].min(axis=0) >= end_ns[:, :-1].max(axis=0)).all()
 
 
 def test_a_lane_that_gives_up_lets_the_others_go() -> None:
-    meeting_counts, ran = array("q", [0, 0]), []
+    meeting_counts, ran, other = array("q", [0, 0]), list[int](), room(1000)
 
     def fails_third() -> int:
         ran.append(0)
         return -(len(ran) == 3)
 
-    def gives_up() -> None:
+    def answer(lane: int) -> None:
+        if lane == 1:
+            TimedCalls([IDLE]).query(*other, 1000, 1, meeting_counts, 1)
+            return
         with pytest.raises(Failed):
             TimedCalls([call_of(fails_third)]).query(*room(1000), 1000, 1, meeting_counts, 0)
         meeting_counts[0] = GIVEN_UP
 
-    other = room(1000)
-    in_threads(
-        gives_up, lambda: TimedCalls([call_of(lambda: 0)]).query(*other, 1000, 1, meeting_counts, 1)
-    )
+    in_threads(2, answer)
     # The third it may have begun before it saw that the other had given up.
     assert np.count_nonzero(np.array(other[1]) >= 0) in (2, 3)
 
@@ -291,41 +265,11 @@ def test_every_request_is_taken_once_by_whichever_lane_is_free() -> None:
     times = [room(60) for _ in counts]
 
     def take(lane: int) -> None:
-        def busy() -> int:
-            time.sleep(0.0005)
-            return 0
+        counts[lane] = TimedCalls([sleeping(0.0005)]).take(*times[lane], 60, following)
 
-        counts[lane] = TimedCalls([call_of(busy)]).take(*times[lane], 60, following)
-
-    in_threads(*(lambda lane=lane: take(lane) for lane in range(3)))
+    in_threads(3, take)
     assert sum(counts) == 60
     assert sum(count > 0 for count in counts) > 1
     for (_, started_ns, finished_ns), count in zip(times, counts, strict=True):
         assert all(begin < end for begin, end in zip(started_ns[:count], finished_ns, strict=False))
         assert set(started_ns[count:]) <= {-1}
-
-
-WORDS = (c.c_ssize_t,) * 4
-
-
-class Failed(Exception):
-    """What a status of the calls here stands for."""
-
-
-def call_of(function: Callable[..., int], *arguments: int, returns_pointer: bool = False) -> Call:
-    """`function` as a call; it lives as long as the test's process."""
-    result = c.c_ssize_t if returns_pointer else c.c_int32
-    callback = c.CFUNCTYPE(result, *WORDS[: len(arguments)])(function)
-    _CALLBACKS.append(callback)
-    address = c.cast(callback, c.c_void_p).value
-    assert address is not None
-    return Call(address, arguments, Failed, returns_pointer)
-
-
-def room(count: int) -> tuple[array[int], array[int], array[int]]:
-    """scheduled, started and finished, all -1."""
-    scheduled_ns, started_ns, finished_ns = (array("q", [-1]) * count for _ in range(3))
-    return scheduled_ns, started_ns, finished_ns
-
-
-_CALLBACKS: list[object] = []

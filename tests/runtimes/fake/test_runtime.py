@@ -121,17 +121,18 @@ def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:
 
 @pytest.mark.parametrize(
     ("fail", "error"),
-    [("unavailable", NotAvailable), ("unsupported", Unsupported), ("compile", CompileFault)],
+    [
+        *(("unavailable", NotAvailable), ("unsupported", Unsupported), ("compile", CompileFault)),
+        *(("run", RunFault), ("oom", OutOfMemory)),
+    ],
 )
-def test_failures_before_a_session(graphs: Graphs, fail: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        scripted(graphs, fail=fail)
-
-
-@pytest.mark.parametrize(("fail", "error"), [("run", RunFault), ("oom", OutOfMemory)])
-def test_a_run_fails_after_the_given_number(
+def test_it_fails_before_a_session_or_after_the_given_runs(
     graphs: Graphs, fail: str, error: type[Exception]
 ) -> None:
+    if fail not in ("run", "oom"):
+        with pytest.raises(error):
+            scripted(graphs, fail=fail)
+        return
     session = scripted(graphs, latency_us=0, fail=fail, fail_after=2)
     run = session.lanes[0].run
     run()
@@ -167,25 +168,14 @@ print("returned", flush=True)
 """
 
 
-def started(graphs: Graphs, fail: str) -> subprocess.Popen[str]:
-    """A process that is about to call `run` on a session that fails so."""
-    model = json.dumps(to_json(graphs.dense))
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, model, fail], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def test_crash_kills_the_process_by_a_signal(graphs: Graphs) -> None:
-    with started(graphs, "crash") as process:
+@pytest.mark.parametrize("fail", ["crash", "hang"])
+def test_a_crash_is_a_signal_and_a_hang_never_returns(graphs: Graphs, fail: str) -> None:
+    command = [sys.executable, "-c", SCRIPT, json.dumps(to_json(graphs.dense)), fail]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        if fail == "hang":
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.communicate(timeout=1)
+            process.kill()
         assert process.communicate()[0] == ""
-    assert process.returncode == -signal.SIGSEGV
-
-
-def test_hang_never_returns(graphs: Graphs) -> None:
-    with started(graphs, "hang") as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.communicate(timeout=1)
-        process.kill()
+    assert process.returncode == -(signal.SIGKILL if fail == "hang" else signal.SIGSEGV)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -62,12 +63,15 @@ def quiet_options() -> onnxruntime.SessionOptions:
 
 
 def card_session(
-    proto: onnx.ModelProto, texts: Mapping[str, str] | None = None
+    graph: onnx.ModelProto | Path,
+    texts: Mapping[str, str] | None = None,
+    options: onnxruntime.SessionOptions | None = None,
 ) -> onnxruntime.InferenceSession:
     """A session that offers every node to the card first."""
-    options = quiet_options()
+    options = options or quiet_options()
     options.add_provider_for_devices([provider.device()], dict(texts or {}))
-    return onnxruntime.InferenceSession(proto.SerializeToString(), options)
+    source = graph if isinstance(graph, Path) else graph.SerializeToString()
+    return onnxruntime.InferenceSession(source, options)
 
 
 def cpu_session(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:

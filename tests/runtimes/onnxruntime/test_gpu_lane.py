@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from app.contract.graphs import BATCHES, STEPS, constant, node, streamed
+from app.contract.graphs import STEPS, constant, node, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel, Reference, StatePair
@@ -25,28 +25,10 @@ from runtimes.onnxruntime.gpu import Providers, engine_folder
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Request, Settings
 from runtimes.session.session_group import Several
-from tests.runtimes.contract import agrees, computes, reference_of
+from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs, vector
-from tests.runtimes.onnxruntime.on_host import CPU, HostMemory, on_host
+from tests.runtimes.onnxruntime.on_host import CPU, on_host
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
-
-
-@pytest.mark.parametrize("batch", BATCHES)
-@pytest.mark.parametrize("name", ["dense", "step", "lookup"])
-def test_both_boundaries_agree_and_a_run_that_writes_nothing_shows(
-    graphs: Graphs, name: str, batch: int, boundary: Boundary
-) -> None:
-    model: ExportedModel = getattr(graphs, name)
-    reference = reference_of(model, batch)
-    with on_host(model, batch, boundary) as session:
-        lane = session.lanes[0]
-        assert computes(lane, reference)
-        lane.poison()
-        poisoned_outputs = lane.outputs()
-        for output, expected_output in reference.outputs.items():
-            assert not np.array_equal(poisoned_outputs[output], expected_output)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
 
 
 def reshaped(graphs: Graphs) -> ExportedModel:
@@ -95,31 +77,11 @@ def test_states_that_a_session_has_on_the_host_go_on_there(
         assert streams(lane)
 
 
-@pytest.mark.parametrize(
-    ("at", "host_memory", "locked"),
-    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
-)
-def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
-    graphs: Graphs, at: Boundary, host_memory: str, locked: int
-) -> None:
-    memory, reference = HostMemory(), reference_of(graphs.dense, 1)
-    with on_host(graphs.dense, 1, at, memory=memory, host_memory=host_memory) as session:
-        assert memory.locked == locked
-        (lane,) = session.lanes
-        assert computes(lane, reference)
-
-
 def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:
     with Several([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
             assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
-
-
-def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: Boundary) -> None:
-    with on_host(graphs.step, 1, boundary) as session:
-        lane = session.lanes[0]
-        assert streams(lane)
 
 
 @pytest.mark.alone

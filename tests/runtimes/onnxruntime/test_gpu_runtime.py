@@ -82,13 +82,6 @@ def test_a_cuda_graph_needs_the_device_boundary(graphs: Graphs) -> None:
 
 
 @pytest.mark.usefixtures("pretended")
-def test_int8_is_refused_where_the_provider_would_compute_fp32(graphs: Graphs) -> None:
-    with pytest.raises(Unsupported, match="int8"):
-        OrtCuda().refuse(graphs.dense, {"batch": 1}, Settings(precision="int8"))
-    OrtTensorRt().refuse(graphs.dense, {"batch": 1}, Settings(precision="int8"))
-
-
-@pytest.mark.usefixtures("pretended")
 def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
     set_tf32_of_process(False)
     assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
@@ -244,26 +237,22 @@ def test_the_provider_knows_every_option_by_the_name_that_it_gets(
 
 
 @pytest.mark.usefixtures("pretended")
-def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
-    runtime = OrtTensorRt()
-    flags = {}
-    for precision in runtime.precisions:
-        settings = Settings(precision=precision)
+def test_the_providers_options_follow_the_case(graphs: Graphs) -> None:
+    def values_of(runtime: OrtCuda | OrtTensorRt, settings: Settings) -> dict[str, str]:
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
         (_, values), *_ = runtime._providers(request, 0)
-        flags[precision] = [n for n in ("fp16", "bf16", "int8") if values[f"trt_{n}_enable"] == "1"]
-    assert flags == {"fp32": [], "fp16": ["fp16"], "bf16": ["bf16"], "int8": ["int8"]}
+        return values
 
-
-@pytest.mark.usefixtures("pretended")
-def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
-    runtime, option_values = OrtCuda(), {}
-    for is_preferred in (False, True):
-        options = {"prefer_nhwc": is_preferred, "cudnn_conv_use_max_workspace": not is_preferred}
-        request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
-        ((_, values),) = runtime._providers(request, 0)
-        option_values[is_preferred] = values["prefer_nhwc"], values["cudnn_conv_use_max_workspace"]
-    assert option_values == {False: ("0", "1"), True: ("1", "0")}
+    for precision in OrtTensorRt().precisions:
+        values = values_of(OrtTensorRt(), Settings(precision=precision))
+        flags = {n for n in ("fp16", "bf16", "int8") if values[f"trt_{n}_enable"] == "1"}
+        assert flags == {precision} - {"fp32"}
+    for preferred, flag in ((False, "0"), (True, "1")):
+        options = {"prefer_nhwc": preferred, "cudnn_conv_use_max_workspace": not preferred}
+        values = values_of(OrtCuda(), Settings(options=options))
+        assert values["prefer_nhwc"] == flag != values["cudnn_conv_use_max_workspace"]
+    with pytest.raises(Unsupported, match="int8"):
+        OrtCuda().refuse(graphs.dense, {"batch": 1}, Settings(precision="int8"))
 
 
 @pytest.mark.usefixtures("pretended")

@@ -17,12 +17,12 @@ from exporters import install_layout
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel
 from runtimes.base import Session
-from runtimes.errors import NotAvailable, RuntimeFault
+from runtimes.errors import NotAvailable
 from runtimes.fpga.provider.abi import PROVIDER_NAME
 from runtimes.onnxruntime import plugin as plugin_devices
 from runtimes.onnxruntime.runtime import OrtEp
 from runtimes.options import OptionValue, Settings
-from tests.runtimes.contract import computes, reference_of
+from tests.runtimes.contract import computes, reference_of, refusal
 from tests.runtimes.graphs import Graphs, vector
 
 OURS = install_layout.module_name("runtimes.fpga.provider")
@@ -32,15 +32,6 @@ BF16 = 0.02
 def opened(model: ExportedModel, target: str = OURS, **options: OptionValue) -> Session:
     settings = Settings(threads=1, device=target, options=options)
     return OrtEp().compile(model, {"batch": 1}, settings)
-
-
-def refusal(target: str, model: ExportedModel) -> RuntimeFault:
-    """The fault that opening ends with: one line, with a remedy."""
-    with pytest.raises(RuntimeFault) as exc_info:
-        opened(model, target)
-    assert exc_info.value.remedy
-    assert "\n" not in str(exc_info.value)
-    return exc_info.value
 
 
 @pytest.mark.parametrize("call", ["c", "python"])
@@ -138,7 +129,7 @@ def test_what_is_no_provider_is_refused_with_its_reason(graphs: Graphs, tmp_path
         ("numpy", "has no get_library_path()"),
         (str(tmp_path / "empty.so"), "does not take empty.so as an execution provider"),
     ):
-        fault = refusal(target, graphs.dense)
+        fault = refusal("ort-ep", graphs.dense, target, batch=1)
         assert isinstance(fault, NotAvailable)
         assert error_text in str(fault)
 

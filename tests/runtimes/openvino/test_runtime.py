@@ -18,14 +18,14 @@ from exporters.codec import to_json
 from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
-from runtimes.errors import CompileFault, RuntimeFault, Unsupported
+from runtimes.errors import CompileFault, Unsupported
 from runtimes.openvino.library import library
 from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import OptionValue, Settings
 from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
-from tests.runtimes.contract import ONE_THREAD, RuntimeContract, computes, reference_of
-from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, computes, reference_of, refusal
+from tests.runtimes.graphs import Graphs, vector
 
 
 class TestOpenVinoCpu(RuntimeContract):
@@ -35,16 +35,6 @@ class TestOpenVinoCpu(RuntimeContract):
 
 def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -> Session:
     return OpenVinoCpu().compile(model, axes, settings)
-
-
-def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
-    """The fault that compiling ends with: one line, with a remedy."""
-    with pytest.raises(RuntimeFault) as exc_info:
-        opened(model, ONE_THREAD, **axes)
-    assert exc_info.value.remedy
-    assert "\n" not in str(exc_info.value)
-    assert ".cpp" not in str(exc_info.value)
-    return exc_info.value
 
 
 def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Graphs) -> None:
@@ -69,7 +59,9 @@ def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Gra
     ]
     sizes = ("float32", "batch", 4)
     ends = [vector("x", *sizes)], [vector("y", *sizes)]
-    fault = refusal(graphs.save("ov_pass", nodes, *ends, weight, axes={"batch": 2}), batch=2)
+    fault = refusal(
+        "openvino-cpu", graphs.save("ov_pass", nodes, *ends, weight, axes={"batch": 2}), batch=2
+    )
     assert isinstance(fault, CompileFault)
     assert "in its own AddTransformation at node 'sum_node' (index '0' out of range)" in fault.cause
 
@@ -113,19 +105,6 @@ def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs
         if multiplies_bf16():  # AVX-512 alone computes it by way of float32
             assert session.execution.precision == "bf16"
         assert computes(lane, reference, tolerance=0.05)
-
-
-def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
-    model = quantised_conv(graphs, "ov_quantised")
-    with opened(model, Settings(precision="int8", threads=1), batch=1) as session:
-        assert session.execution.precision == "int8"
-
-
-def test_without_inputs_to_run_with_the_precision_is_unknown(graphs: Graphs) -> None:
-    model = graphs.save("ov_unread", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
-    with opened(model) as session:
-        assert session.execution.precision == "unknown"
-        assert session.execution.warnings
 
 
 def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs) -> None:

@@ -38,7 +38,7 @@ def opened(name: str, model: ExportedModel, **options: OptionValue) -> Session:
 
 
 @pytest.mark.parametrize(("name", "options"), SIDES)
-def test_lanes_that_run_at_once_keep_their_inputs_and_outputs_apart(
+def test_lanes_that_run_at_once_keep_their_inputs_outputs_and_states_apart(
     graphs: Graphs, name: str, options: dict[str, OptionValue]
 ) -> None:
     with opened(name, graphs.step, **options) as session:
@@ -55,13 +55,6 @@ def test_lanes_that_run_at_once_keep_their_inputs_and_outputs_apart(
         assert "y" not in poisoned_outputs or not np.allclose(
             poisoned_outputs["y"], expected_outputs[1], atol=1e-5
         )
-
-
-@pytest.mark.parametrize(("name", "options"), SIDES)
-def test_each_lane_goes_on_from_its_own_state(
-    graphs: Graphs, name: str, options: dict[str, OptionValue]
-) -> None:
-    with opened(name, graphs.step, **options) as session:
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
             assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)

@@ -19,57 +19,50 @@ from tests.runtimes.requests import request_of
 GRAPH = {"mm": "MatMul", "q": "QuantizeLinear", "relu": "Relu", "norm": "LayerNormalization"}
 
 
-def claim(*layers: Layer, graph: dict[str, str] | None = None) -> str:
-    return claimed(layers, lambda: GRAPH if graph is None else graph)[0]
+def claim(*layers: Layer) -> str:
+    return claimed(layers, lambda: GRAPH)[0]
 
 
 # The types of layers as TensorRT's engines have them: github.com/NVIDIA/TensorRT/issues 4397, 4020.
-@pytest.mark.parametrize(
-    "kind",
-    [
+PRODUCTS = (
+    *(
         "gemm",
         "conv",
         "MatrixMultiply",
         "CaskConvolution",
         "CaskConvActPool",
         "CaskGemmConvolution",
-        "CaskDeconvolutionV2",
-        "FullyConnected",
-        "FusedAttention",
-        "mha",
-    ],
+    ),
+    *("CaskDeconvolutionV2", "FullyConnected", "FusedAttention", "mha"),
 )
-def test_a_product_decides_whatever_case_and_name_tensorrt_gives_it(kind: str) -> None:
-    """A quantiser reads int8 beside it, and is no product."""
-    product = Layer("a", kind, reads=("fp16",))
-    quantiser = Layer("b", "kgen", nodes=("q",), reads=("int8",))
-    assert claim(product, quantiser) == "fp16"
+Reads = tuple[str, ...]
+Row = tuple[str, Reads, Reads]
+"""A layer by its kind, its nodes and what it reads."""
+CLAIMS: list[tuple[list[Row], str]] = [
+    # A fused layer is a product if a node in it is one.
+    ([("kgen", ("mm", "relu"), ("fp32",)), ("gemm", (), ("int8",))], "int8+fp32"),
+    ([("kgen", ("relu",), ("fp32",)), ("gemm", (), ("int8",))], "int8"),
+    # Int8 weights that are widened first are no int8 product.
+    ([("kgen", ("mm",), ("int8", "fp16"))], "fp16"),
+    # Where nothing is known of a layer, a claim is made wider and never narrower.
+    ([("gemm", (), ("fp16",)), ("kgen", (), ("int8",))], "fp16"),
+    ([("gemm", (), ("fp16",)), ("kgen", (), ("fp32",))], "fp16+fp32"),
+    ([("gemm", (), ("fp16",)), ("kgen", ("not in the graph",), ("int8",))], "fp16"),
+    ([("gemm", (), ("fp16",)), ("kgen", ("not in the graph",), ("fp32",))], "fp16+fp32"),
+    # Weights that are narrower than what they multiply do not name the product.
+    ([("gemm", (), ("fp16", "int8"))], "fp16"),
+    ([("gemm", (), ("fp16", "int4"))], "fp16"),
+]
+# A quantiser reads int8 beside a product, whatever case and name that has, and is none itself.
+CLAIMS += [([(kind, (), ("fp16",)), ("kgen", ("q",), ("int8",))], "fp16") for kind in PRODUCTS]
 
 
-def test_a_fused_layer_is_a_product_if_a_node_in_it_is_one() -> None:
-    fused_layer = Layer("a", "kgen", nodes=("mm", "relu"), reads=("fp32",))
-    narrow = Layer("b", "gemm", reads=("int8",))
-    assert claim(fused_layer, narrow) == "int8+fp32"
-    assert claim(Layer("a", "kgen", nodes=("relu",), reads=("fp32",)), narrow) == "int8"
-
-
-def test_what_is_inside_a_fused_product_is_taken_for_the_widest_that_it_reads() -> None:
-    """Int8 weights that are widened first are no int8 product."""
-    assert claim(Layer("a", "kgen", nodes=("mm",), reads=("int8", "fp16"))) == "fp16"
-
-
-@pytest.mark.parametrize("nodes", [(), ("not in the graph",)])
-def test_where_nobody_can_say_a_claim_is_made_wider_and_never_narrower(
-    nodes: tuple[str, ...],
-) -> None:
-    product = Layer("a", "gemm", reads=("fp16",))
-    assert claim(product, Layer("b", "kgen", nodes=nodes, reads=("int8",))) == "fp16"
-    assert claim(product, Layer("b", "kgen", nodes=nodes, reads=("fp32",))) == "fp16+fp32"
-
-
-def test_weights_that_are_narrower_than_what_they_multiply_do_not_name_the_product() -> None:
-    assert claim(Layer("a", "gemm", reads=("fp16", "int8"))) == "fp16"
-    assert claim(Layer("a", "gemm", reads=("fp16", "int4"))) == "fp16"
+@pytest.mark.parametrize(("rows", "precision"), CLAIMS, ids=str)
+def test_products_decide_and_never_less_than_the_widest(rows: list[Row], precision: str) -> None:
+    layers = [
+        Layer(str(n), kind, nodes=nodes, reads=reads) for n, (kind, nodes, reads) in enumerate(rows)
+    ]
+    assert claim(*layers) == precision
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +47,6 @@ def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> No
     assert taken(card_session(mlp())) == ["MatMul", "Relu"]
 
 
-def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-
-
 def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
     session = card_session(mlp())
     assert taken(session) == ["MatMul", "Relu"]
@@ -67,8 +61,7 @@ def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
 def test_a_graph_without_cpu_nodes_needs_no_cpu() -> None:
     options = quiet_options()
     options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    options.add_provider_for_devices([provider.device()], {})
-    session = onnxruntime.InferenceSession(mlp().SerializeToString(), options)
+    session = card_session(mlp(), options=options)
     assert session.run(None, rows())[0].shape == (2, 8)
 
 
@@ -76,16 +69,13 @@ def test_an_open_dimension_is_left_to_the_cpu_and_can_be_fixed() -> None:
     assert taken(card_session(mlp("batch"))) == []
     options = quiet_options()
     options.add_free_dimension_override_by_name("batch", 3)
-    options.add_provider_for_devices([provider.device()], {})
-    session = onnxruntime.InferenceSession(mlp("batch").SerializeToString(), options)
+    session = card_session(mlp("batch"), options=options)
     assert taken(session) == ["MatMul", "Relu"]
     assert session.run(None, rows(count=3))[0].shape == (3, 8)
 
 
 def test_the_log_names_what_is_left_to_others(capfd: pytest.CaptureFixture[str]) -> None:
-    options = onnxruntime.SessionOptions()
-    options.add_provider_for_devices([provider.device()], {})
-    onnxruntime.InferenceSession(mlp("batch").SerializeToString(), options)
+    card_session(mlp("batch"), options=onnxruntime.SessionOptions())
     log = capfd.readouterr().err
     assert "dimension 0 (batch) of 'x' is open" in log
     assert "add_free_dimension_override_by_name" in log
@@ -183,9 +173,7 @@ def test_a_graph_that_does_not_fit_says_how_many_tiles_it_needs() -> None:
 def test_weights_in_a_file_of_their_own_are_read(tmp_path: Path) -> None:
     path = tmp_path / "mlp.onnx"
     onnx.save(mlp(), path, save_as_external_data=True, location="weights", size_threshold=0)
-    options = quiet_options()
-    options.add_provider_for_devices([provider.device()], {})
-    session = onnxruntime.InferenceSession(path, options)
+    session = card_session(path)
     assert taken(session) == ["MatMul", "Relu"]
     x = rows()
     assert not disagreement(session.run(None, x)[0], cpu_session(mlp()).run(None, x)[0])
@@ -245,11 +233,8 @@ def test_four_threads_share_a_session_and_make_their_own() -> None:
             if not np.array_equal(session.run(None, rows(seed))[0], expected[seed]):
                 wrong.append(seed)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     assert wrong == []
 
 
@@ -283,8 +268,9 @@ try:
 except Exception as error:
     print("get_library_path" in str(error))
 """
-    process = run_python(code)
-    assert (process.returncode, process.stdout) == (0, "True\n")
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout == "True\n"
 
 
 def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:

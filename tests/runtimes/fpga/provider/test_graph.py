@@ -20,7 +20,7 @@ from runtimes.fpga.card.timing import latency_us
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.graph.importer import AXES_KEY, STATES_KEY, import_model
 from runtimes.fpga.provider.graph import claims
-from tests.runtimes.fpga.ort_sessions import model, quiet_options
+from tests.runtimes.fpga.ort_sessions import card_session, model, quiet_options
 
 RNG = np.random.default_rng(1)
 
@@ -32,9 +32,7 @@ def random(*shape: int) -> np.ndarray:
 def unoptimised(proto: onnx.ModelProto) -> tuple[onnxruntime.InferenceSession, Graph]:
     options = quiet_options()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_provider_for_devices([provider.device()], {})
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
-    return session, provider.compiled_graphs()[-1]
+    return card_session(proto, options=options), provider.compiled_graphs()[-1]
 
 
 def all_attribute_kinds() -> onnx.ModelProto:
@@ -147,14 +145,6 @@ def reachable(direct_inputs: Before) -> list[set[int]]:
     return successors
 
 
-@given(graphs())
-def test_claims_hold_each_supported_node_once(case: tuple[Before, frozenset[int]]) -> None:
-    direct_inputs, supported_nodes = case
-    claim_list = claims(direct_inputs, supported_nodes)
-    assert sorted(node for claim in claim_list for node in claim) == sorted(supported_nodes)
-    assert all(claim_list)
-
-
 def is_convex(direct_inputs: Before, nodes: Collection[int]) -> bool:
     """Whether no path between two of the nodes passes through another, by the definition."""
     successors = reachable(direct_inputs)
@@ -164,32 +154,20 @@ def is_convex(direct_inputs: Before, nodes: Collection[int]) -> bool:
 
 
 @given(graphs())
-def test_no_path_leaves_a_claim_and_returns(case: tuple[Before, frozenset[int]]) -> None:
+def test_claims_are_convex_whole_and_as_large_as_they_can(
+    case: tuple[Before, frozenset[int]],
+) -> None:
     direct_inputs, supported_nodes = case
-    assert all(is_convex(direct_inputs, claim) for claim in claims(direct_inputs, supported_nodes))
-
-
-@given(graphs())
-def test_fused_nodes_can_still_be_put_in_order(case: tuple[Before, frozenset[int]]) -> None:
-    direct_inputs, supported_nodes = case
-    owner = {
-        n: ("claim", i)
-        for i, claim in enumerate(claims(direct_inputs, supported_nodes))
-        for n in claim
-    }
+    claim_list = claims(direct_inputs, supported_nodes)
+    assert sorted(node for claim in claim_list for node in claim) == sorted(supported_nodes)
+    assert all(claim_list)
+    assert all(is_convex(direct_inputs, claim) for claim in claim_list)
+    for first, second in pairwise(claim_list):
+        assert not is_convex(direct_inputs, {*first, *second}), "they could have been one"
+    owner = {node: ("claim", i) for i, claim in enumerate(claim_list) for node in claim}
     waits: dict[object, set[object]] = {}
     for node, nodes_before in enumerate(direct_inputs):
         me = owner.get(node, node)
         waits.setdefault(me, set()).update(owner.get(p, p) for p in nodes_before)
         waits[me].discard(me)
-    list(TopologicalSorter(waits).static_order())
-
-
-@given(graphs())
-def test_no_two_neighbouring_claims_could_have_been_one(
-    case: tuple[Before, frozenset[int]],
-) -> None:
-    direct_inputs, supported_nodes = case
-    claim_list = claims(direct_inputs, supported_nodes)
-    for first, second in pairwise(claim_list):
-        assert not is_convex(direct_inputs, {*first, *second})
+    list(TopologicalSorter(waits).static_order())  # fused nodes can still be put in order
