@@ -51,9 +51,7 @@ def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) 
 
 def test_onnx_runtimes_nodes_have_the_graphs_names(graphs: Graphs) -> None:
     options = {"graph_optimization": "off"}
-    with bound(
-        "ort-cpu", graphs.dense, Settings(threads=1, operator_times=True, options=options)
-    ) as s:
+    with bound("ort-cpu", graphs.dense, replace(PROFILED, options=options)) as s:
         ops = s.operator_times(3)
         assert isinstance(s, OrtSession) and s._recording is not None
         folder = s._recording.folder
@@ -97,6 +95,13 @@ def test_memory_and_waiting_of_nodes_come_with_their_times(graphs: Graphs) -> No
     assert max(op.peak_bytes or 0 for op in ops) >= output.nbytes
 
 
+def told(folder: Path, events: list[dict[str, Any]], runs: int) -> tuple[OpTime, ...]:
+    """What is read of a file of the profiler."""
+    path = folder / "kernels.json"
+    path.write_text(json.dumps(events))
+    return operators.op_times(path, runs)
+
+
 def test_a_peak_belongs_to_the_node_while_which_it_rose(tmp_path: Path) -> None:
     def node(name: str, ts: int, in_use: int, peak: int, wait: int) -> dict[str, Any]:
         facts = {"mem_bytes_in_use": in_use, "mem_in_use_peak": peak, "mem_arena_held": 4096}
@@ -114,9 +119,7 @@ def test_a_peak_belongs_to_the_node_while_which_it_rose(tmp_path: Path) -> None:
         *(node("a", 101, 300, 1000, 1), node("b", 110, 300, 1000, 3)),
         traced("model_run", "Session", 100, 20),
     ]
-    path = tmp_path / "kernels.json"
-    path.write_text(json.dumps(events))
-    a, b = operators.op_times(path, 1)
+    a, b = told(tmp_path, events, 1)
     assert (a.node, a.in_use_bytes, a.peak_bytes) == ("a", 300, 300)
     assert (b.node, b.in_use_bytes, b.peak_bytes) == ("b", 300, 1000)
     assert (a.arena_bytes, a.pool_run_us, a.pool_wait_us, b.pool_wait_us) == (4096, 4.0, 1.0, 3.0)
@@ -144,9 +147,7 @@ def test_the_devices_own_events_come_before_the_hosts_time_of_a_launch(tmp_path:
             traced("shape_kernel_time", "Node", ts + 2, 6, op_name="Shape", provider="CPU"),
             traced("model_run", "Session", ts, 70),
         ]
-    path = tmp_path / "kernels.json"
-    path.write_text(json.dumps(events))
-    assert operators.op_times(path, 2) == (
+    assert told(tmp_path, events, 2) == (
         OpTime("conv", "Conv", 52.0, "winograd"),
         OpTime("shape", "Shape", 6.5, "Shape of CPU"),
     )
@@ -161,9 +162,7 @@ def test_one_run_that_lost_its_core_makes_no_operator_slow(tmp_path: Path) -> No
             traced("reshape_kernel_time", "Node", start_ns + 1, reshape_us, op_name="Reshape"),
             traced("model_run", "Session", start_ns, reshape_us + 10),
         ]
-    path = tmp_path / "kernels.json"
-    path.write_text(json.dumps(events))
-    (reshape,) = operators.op_times(path, 5)
+    (reshape,) = told(tmp_path, events, 5)
     # One of five runs lies below 1 us and three in the microsecond from there on.
     assert reshape.time_us == pytest.approx(1 + (2.5 - 1) / 3)
 

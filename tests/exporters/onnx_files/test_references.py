@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import NodeProto, numpy_helper
+from onnx import NodeProto, ValueInfoProto, numpy_helper
 from onnx import helper as h
 from onnx.reference.ops.op_relu import Relu
 
@@ -40,9 +41,9 @@ def _export(
     return model, only_reference(model)
 
 
-def _save(path: Path, nodes: list[NodeProto] = CHAIN) -> Path:
+def _save(path: Path, nodes: list[NodeProto] = CHAIN, *ends: ValueInfoProto, **how: Any) -> Path:
     path.parent.mkdir(exist_ok=True)
-    onnx.save(graph(nodes, [X], [Y]), path)
+    onnx.save(graph(nodes, [X], ends or [Y], **how), path)
     return path
 
 
@@ -178,8 +179,7 @@ def test_data_beside_a_file_and_a_runtime_suffice_unless_they_disagree(tmp_path:
 
 def test_what_depends_on_a_node_that_is_not_believed_has_other_references(tmp_path: Path) -> None:
     nodes = nodes_of("y = Relu(x) [winner] a = Hardmax(y) z = Neg(a)")
-    path = tmp_path / "middle.onnx"
-    onnx.save(graph(nodes, [X], [Y, tensor("z", [2, 3])], opset=12), path)
+    path = _save(tmp_path / "middle.onnx", nodes, Y, tensor("z", [2, 3]), opset=12)
     _, reference = _export(path, tmp_path / "cache")
     assert reference.by == (UNOPTIMISED,)
     assert {name: list(outputs) for name, outputs in reference.others.items()} == {EVALUATED: ["y"]}
@@ -189,17 +189,15 @@ def test_what_depends_on_a_node_that_is_not_believed_has_other_references(tmp_pa
 
 
 def test_the_evaluator_is_missing_where_it_is_believed_for_no_output(tmp_path: Path) -> None:
-    path = tmp_path / "end.onnx"
-    onnx.save(graph([h.make_node("Hardmax", ["x"], ["y"], "winner")], [X], [Y], opset=12), path)
+    path = _save(tmp_path / "end.onnx", nodes_of("[winner] y = Hardmax(x)"), opset=12)
     _, reference = _export(path, tmp_path / "cache")
     assert (reference.by, list(reference.missing)) == ((UNOPTIMISED,), [EVALUATED])
     assert "winner" in reference.missing[EVALUATED]
 
 
 def test_data_suffices_where_nobody_can_compute_the_graph(tmp_path: Path) -> None:
-    path = tmp_path / "vendor.onnx"
-    node = h.make_node("Unknown", ["x"], ["y"], domain="vendor")
-    onnx.save(graph([node], [X], [Y], vendor="vendor"), path)
+    nodes = nodes_of("y = vendor.Unknown(x)")
+    path = _save(tmp_path / "vendor.onnx", nodes, vendor="vendor")
     _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
     _, reference = _export(path, tmp_path / "cache")
     assert (reference.by, set(reference.missing)) == ((PACKAGED,), {*BOTH})
@@ -250,8 +248,7 @@ def test_a_size_in_which_references_differ_stays_open(
 ) -> None:
     """An engine given the wrong size of an output would fail where it is right."""
     monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
-    path = tmp_path / "open.onnx"
-    onnx.save(graph([h.make_node("Relu", ["x"], ["y"])], [X], [tensor("y", ["rows", 3])]), path)
+    path = _save(tmp_path / "open.onnx", nodes_of("y = Relu(x)"), tensor("y", ["rows", 3]))
     model, reference = _export(path, tmp_path / "cache")
     assert reference.disagreements[0].relative is None
     assert model.outputs[0].shape == ("rows", 3)
@@ -282,8 +279,8 @@ def test_openvino_is_asked_where_two_do_not_agree(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("second_engine")
 def test_what_openvino_refuses_is_missing_with_its_reason(tmp_path: Path) -> None:
-    path = tmp_path / "vendor.onnx"
-    node = h.make_node("CDist", ["x", "x"], ["y"], domain="com.microsoft", metric="euclidean")
-    onnx.save(graph([node], [X], [tensor("y", [2, 2])], vendor="com.microsoft"), path)
+    nodes = nodes_of('y = com.microsoft.CDist <metric = "euclidean"> (x, x)')
+    y = tensor("y", [2, 2])
+    path = _save(tmp_path / "vendor.onnx", nodes, y, vendor="com.microsoft")
     _, reference = _export(path, tmp_path / "cache")
     assert (reference.by, {*reference.missing}) == ((UNOPTIMISED,), {EVALUATED, SECOND_ENGINE})

@@ -17,6 +17,7 @@ from app.contract.graphs import CHANNELS, OUTPUTS, STEPS, streamed, weights
 from exporters.agreement import TOLERANCE
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Factory, Precision, TensorSpec
+from runtimes.base import Session
 from runtimes.errors import CompileFault, NotAvailable, Unsupported
 from runtimes.options import Settings
 from runtimes.pytorch.runtime import TorchCpu
@@ -115,6 +116,14 @@ def test_a_processor_that_must_widen_bf16_is_told_of(
     host_cpu.multiplies_bf16.cache_clear()
 
 
+def given(session: Session, x: np.ndarray) -> np.ndarray:
+    """What a run makes of `x`."""
+    lane = session.lanes[0]
+    lane.bind({"x": x})
+    lane.run()
+    return lane.outputs()["y"]
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_pictures_lie_as_the_option_says(
     graphs: Graphs, tmp_path: Path, precision: Precision
@@ -130,10 +139,7 @@ def test_pictures_lie_as_the_option_says(
     for last in (False, True):
         settings = Settings(precision, threads=1, options={"channels_last": last})
         with TorchCpu().compile(model, {"batch": 2}, settings) as session:
-            (lane,) = session.lanes
-            lane.bind({"x": x})
-            lane.run()
-            layouts.append(lane.outputs()["y"])
+            layouts.append(given(session, x))
     assert np.allclose(layouts[0], layouts[1] + 1, atol=2e-2 if precision == "bf16" else 1e-5)
 
 
@@ -185,10 +191,7 @@ def test_a_compiled_lstm_is_compiled_and_not_left_eager(
     results = []
     for settings in (ONE_THREAD, compiled):
         with TorchCpu().compile(model, {"batch": 1}, settings) as session:
-            lane = session.lanes[0]
-            lane.bind({"x": x})
-            lane.run()
-            results.append(lane.outputs()["y"])
+            results.append(given(session, x))
     eager, whole = results
     assert np.allclose(eager, whole, atol=1e-5)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before + 1
@@ -256,10 +259,7 @@ def test_a_factory_of_the_catalogue_gets_its_arguments_seed_and_weights(
     def result(factory: Factory) -> np.ndarray:
         model = replace(graphs.dense, factory=factory)
         with TorchCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
-            lane = session.lanes[0]
-            lane.bind({"x": x})
-            lane.run()
-            return lane.outputs()["y"]
+            return given(session, x)
 
     torch.manual_seed(3)
     linear = torch.nn.Linear(CHANNELS, OUTPUTS)
