@@ -46,7 +46,7 @@ def _tar() -> bytes:
         (b"<HTML lang=en>", "web page"),
         (b"Not Found", "'Not Found'"),
         (b'{"error":"Repository not found"}', "Repository not found"),
-        (gzip.compress(b"x"), "gzip archive"),
+        (gzip.compress(b"x", mtime=0), "gzip archive"),
         (_zip("net.onnx"), "zip archive"),
         (_tar(), "tar archive"),
         (_zip("archive/data.pkl"), "torch.onnx.export"),
