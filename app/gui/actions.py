@@ -22,7 +22,7 @@ from exporters import install_layout
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """`slot` is a method of the window or of one of its parts; `icon` is a name in `glyphs`."""
+    """`slot` is a method of the window or of one of its parts; `icon` is what `glyph` draws."""
 
     key: str
     text: str

@@ -277,7 +277,7 @@ def rounds_to_decide(
 
     The least n at which |ln ratio| lies beyond the band, by a test at this `confidence`, or within
     it, by the reach of the test and of its power, with standard errors of s / sqrt(n). None where
-    `MOST_ROUNDS` are too few.
+    `MAXIMUM_ROUNDS` are too few.
     """
     spread = d.error * math.sqrt(d.freedom + 1)
     distance = abs(d.log) - math.log1p(band)

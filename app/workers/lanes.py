@@ -89,7 +89,7 @@ class Blocks(Protocol):
         """About how long a run takes, the pause before it included."""
 
     def block(self, seconds: float, minimum: int) -> np.ndarray:
-        """Records [n] of about so many seconds, of which at least `least` count.
+        """Records [n] of about so many seconds, of which at least `minimum` count.
 
         The first runs, from 1 to `REWARM`, do not: there was a pause before them. Raises what a
         run raises.

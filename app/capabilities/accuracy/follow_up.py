@@ -70,8 +70,7 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
 
 
 class AccuracyFollowUp(FollowUp):
-    """The accuracy of each subject that has none; after the
-    rounds more cases may be known."""
+    """The accuracy of each subject that has none; after the rounds more cases may be known."""
 
     kind = AccuracyWork.kind
 

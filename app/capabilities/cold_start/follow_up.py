@@ -80,8 +80,8 @@ class ColdStartFollowUp(FollowUp):
 
     Number by number, in a seeded order each, so that drift of the machine does not follow the
     subject. The first of each in a run is a scout, which is not counted: it brings the files in,
-    and tells which they are where they are to be `dropped` before all others. A
-    subject of which one gave no answer gets no more.
+    and tells which they are where they are to be `dropped` before all others. A subject of which
+    one gave no answer gets no more.
     """
 
     kind = ColdStartWork.kind

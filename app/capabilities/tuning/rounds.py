@@ -25,7 +25,6 @@ BEYOND = 4
 """Runs beyond a percentile that is the goal, in each round."""
 MARGIN = 1.25
 """The final rounds may take so many times what rounds have taken so far."""
-"""A round of a percentile lasts so long at most, or as long as the profile has it."""
 
 
 class Tuner(SearchScheduler[Tuning]):

@@ -149,7 +149,7 @@ def _has(measurement: MeasuredCase, flag: str) -> bool:
 
 
 ROWS, WARNINGS, FASTEST, SURE = "rows", "warnings", "fastest by median", "confidence"
-"""Headings; `noticed` has its own."""
+"""Headings."""
 
 
 def full_parts(

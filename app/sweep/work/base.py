@@ -25,7 +25,7 @@ News = Literal["", "told", "ended", "dropped"]
 class Needs:
     """Resources that work must have alone, and those that it shares with its own kind.
 
-    At most `most` of a kind that shares run at the same time. Work of one set, `together`, takes
+    At most `maximum` of a kind that shares run at the same time. Work of one set, `together`, takes
     turns with what it needs.
     """
 
