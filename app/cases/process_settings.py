@@ -38,13 +38,11 @@ class ProcessSettings:
         Setting(
             metavar="SIZE",
             help="GPU memory that a measuring process may use, such as 16GiB",
-            form=Word(size),
+            form=Word(size, sample="16GiB"),
             group=PLACE,
             label="Device memory limit",
-            example="16GiB … (all of the GPU's)",
             fold=LIMITS_FOLD,
-            values="`16GiB`",
-            absent="all of it",
+            absent="all of the GPU's",
         ),
     ] = ""
     lock_memory: Annotated[
@@ -63,13 +61,12 @@ class ProcessSettings:
         Setting(
             metavar="PRIORITY",
             help="SCHED_FIFO priority, 1 to 99; needs --cores with one core left free",
-            form=Word(integer_from(1)),
+            form=Word(integer_from(1), sample="10"),
             group=PLACE,
             commands=(*PLANNED, "study"),
             label="Priority",
-            example="1 to 99 … (the usual)",
             fold=PLACES_FOLD,
-            values="integer from 1 to 99",
+            absent="the usual",
             notes="SCHED_FIFO priority of the measuring process. Needs `cores` that leave a core "
             "to everything else.",
         ),
@@ -79,13 +76,11 @@ class ProcessSettings:
         Setting(
             metavar="X",
             help="allowed output error, relative to the largest output",
-            form=Word(amount, repr),
+            form=Word(amount, repr, sample="1e-3"),
             group=MODEL,
             label="Tolerance",
-            example="1e-3 … (as the types round)",
             fold=LIMITS_FOLD,
-            values="number",
-            absent="what follows from the types that a graph multiplies in",
+            absent="as the types round",
         ),
     ] = None
 

@@ -162,7 +162,11 @@ T = TypeVar("T")
 
 
 class Form(Protocol):
-    """What all forms have. `separator` stands between the words in a field of one line."""
+    """What all forms have. `sample` is a value as it is written, and `separator` stands between the
+    words in a field of one line."""
+
+    @property
+    def sample(self) -> str: ...
 
     @property
     def action(self) -> str: ...
@@ -185,6 +189,7 @@ class Word:
 
     parse: Callable[[str], Any] = str
     format: Callable[[Any], str] = str
+    sample: str = ""
     action = "store"
     separator = ""
 
@@ -200,6 +205,7 @@ class Switch:
     """A flag without a word, which sets `value`."""
 
     value: bool = True
+    sample: str = ""
     action = "store_true"
     separator = ""
 
@@ -219,6 +225,7 @@ class Words:
     format: Callable[[Any], str] = str
     repeated: bool = False
     unsplit: bool = False
+    sample: str = ""
 
     @property
     def action(self) -> str:
@@ -239,13 +246,13 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Values by name: `pattern` shows how one is written, such as `name=1,2,4`.
+    """Values by name, such as those of `sample`.
 
     The flag is given once for each name; with `commas` all stand in one word. Where a name may
     contain `=`, the last one parts it from its value. `parse` makes a value of its text.
     """
 
-    pattern: str
+    sample: str
     parse: Callable[[str], Any] = str
     format: Callable[[Any], str] = str
     listed: bool = False
@@ -283,7 +290,7 @@ class Pairs:
         part = text.rpartition if self.name_has_equals else text.partition
         name, equals, value = part("=")
         if not (name and equals and value):
-            example = f"{flag} {self.pattern}" if flag.startswith("-") else self.pattern
+            example = f"{flag} {self.sample}" if flag.startswith("-") else self.sample
             raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {example}", flag)
         return name, value
 
@@ -400,9 +407,9 @@ class Setting:
     such a one. What `is_capability` asks for is done by a registered capability of its key.
     `toml` is its key in a plan file where that is not the field's name.
 
-    For the window, `label` and `example` make a row of the form below the title `fold`, which is
-    its class's unless another is given. For the documentation, `values` say what it takes, and
-    `notes` are more than `help` has room for. `absent` is what holds without it, in both.
+    It has four texts. `label` makes a row of the window's form below the title `fold`, which is its
+    class's unless another is given; `absent` is what holds without it, for window and
+    documentation; `notes` are what the documentation has in place of `help`.
     """
 
     help: str
@@ -416,9 +423,7 @@ class Setting:
     is_capability: bool = False
     toml: str = ""
     label: str = ""
-    example: str = ""
     fold: str = ""
-    values: str = ""
     absent: str = ""
     notes: str = ""
     extends: str = ""

@@ -153,7 +153,7 @@ class SettingField(QLineEdit):
     def __init__(self, row: Setting) -> None:
         value = default_of(row)
         usual = row.absent or (field_text(row.form, value) if value else "none")
-        super().__init__(placeholderText=row.example or usual)
+        super().__init__(placeholderText=f"{row.form.sample} … ({usual})")
         self.setAccessibleName(f"{row.term} of the sweep")
         self.setClearButtonEnabled(True)
         self.row = row

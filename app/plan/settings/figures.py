@@ -52,11 +52,10 @@ class Figures(ModelFiles, frozen=True):
         Setting(
             metavar="X",
             help="compare with this runtime, model, @environment or option of the run",
+            form=Word(sample="ort-cpu"),
             group=COMPARISON,
             common=True,
             label="Baseline",
-            example="ort-cpu … (none)",
-            values="a runtime, a model, `@environment` or `runtime.option=value`",
             notes='What every case is compared with, round by round: `"ort-cpu"`.',
         ),
     ] = ""
@@ -67,11 +66,10 @@ class Figures(ModelFiles, frozen=True):
             toml="threshold",
             metavar="P",
             help="ignore changes smaller than this (default 2%)",
-            form=Word(share, share_text),
+            form=Word(share, share_text, sample="3%"),
             group=COMPARISON,
             commands=(*PLANNED, "compare", "history"),
             label="Threshold",
-            values="number from 0 to 1",
             notes="The equivalence margin: a smaller change counts as none.",
         ),
     ] = BAND
@@ -80,11 +78,9 @@ class Figures(ModelFiles, frozen=True):
         Setting(
             metavar="N",
             help="run N A/A comparisons per case: false positives, detectable change",
-            form=Word(integer_from(1)),
+            form=Word(integer_from(1), sample="20"),
             group=COMPARISON,
             label="With itself",
-            example="20 … (none)",
-            values="integer",
             notes="Compares every case with itself this many times, from `rounds` fresh rounds a "
             "side each: the rate of false verdicts, and the smallest detectable change.",
         ),
@@ -109,11 +105,9 @@ class Figures(ModelFiles, frozen=True):
             is_capability=True,
             metavar="N",
             help="also start N fresh processes per case: time to their first answer",
-            form=Word(integer_from(1)),
+            form=Word(integer_from(1), sample="20"),
             group=ADDITIONS,
             label="Cold starts",
-            example="20 … (none)",
-            values="integer",
             notes="[Fresh processes](conditions.md) of each case after the rounds, for "
             "the time to their first answer.",
         ),
@@ -123,10 +117,9 @@ class Figures(ModelFiles, frozen=True):
         Setting(
             metavar="STATE",
             help="page cache of --cold-start: warm (default) or dropped",
-            form=Word(choice_of(get_args(PageCache))),
+            form=Word(choice_of(get_args(PageCache)), sample="dropped"),
             group=ADDITIONS,
             label="Page cache",
-            values="`warm`, `dropped`",
         ),
     ] = "warm"
     percentiles: Annotated[
@@ -135,10 +128,9 @@ class Figures(ModelFiles, frozen=True):
         Setting(
             metavar="P,…",
             help="percentiles to show, such as 50,99,99.99",
-            form=Words(percentile, percentile_text),
+            form=Words(percentile, percentile_text, sample="50,99,99.99"),
             group=LENGTH,
             label="Percentiles",
-            values="list of numbers",
             notes="Percentiles other than the default ones get columns of their own: "
             "`[50, 99.99]`.",
         ),
@@ -150,11 +142,10 @@ class Figures(ModelFiles, frozen=True):
             toml="metrics",
             metavar="LIST",
             help="figures that get verdicts: percentiles, mean, throughput",
-            form=Words(),
+            form=Words(sample="p99,mean"),
             group=COMPARISON,
             commands=(*PLANNED, "compare"),
             label="Judged figures",
-            values="list of figures",
             notes="Percentiles of the rows by their columns' names, `mean`, `throughput`; of a "
             "throughput more is faster.",
         ),
@@ -169,8 +160,6 @@ class Figures(ModelFiles, frozen=True):
             form=Pairs("p50=1%,p99=10%", share, share_text, commas=True),
             group=LENGTH,
             label="Precise",
-            example="p50=1%, p99=10% … (Rounds as given)",
-            values="table of shares",
             notes='Target precision: `ci_width = {p50 = 0.01, "p99.9" = 0.2}`; see '
             "[plan files](plan-file.md#as-many-rounds-as-a-figure-takes).",
         ),
@@ -192,12 +181,11 @@ class Figures(ModelFiles, frozen=True):
         Setting(
             metavar="P",
             help="a gate must be able to find a slowdown of P; adds rounds for it",
-            form=Word(share, share_text),
+            form=Word(share, share_text, sample="5%"),
             group=COMPARISON,
             commands=(*PLANNED, "compare"),
             label="Detectable slowdown",
-            example="5% … (any)",
-            values="number from 0 to 1",
+            absent="any",
             notes="A gate fails for what is undecided and could hide a slowdown of this size. With "
             "`baseline`, cases get rounds until it could not, up to `rounds` (40 unless given).",
         ),
@@ -208,11 +196,9 @@ class Figures(ModelFiles, frozen=True):
             flag="--deadline",
             metavar="TIME",
             help="report the share of runs that take longer, such as 100us",
-            form=Word(deadline, deadline_text),
+            form=Word(deadline, deadline_text, sample="100us"),
             group=LENGTH,
             label="Deadline",
-            example="100us … (none)",
-            values="microseconds",
             notes="Reports [the share of runs that took longer](load.md#later-than-a-deadline).",
         ),
     ] = None

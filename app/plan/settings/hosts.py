@@ -14,6 +14,7 @@ from app.cases.setting import (
     Pairs,
     Setting,
     Switch,
+    Word,
     always,
 )
 from app.plan.settings.figures import Figures
@@ -31,16 +32,13 @@ class PlanSettings(Figures, frozen=True):
             flag="--python",
             metavar="NAME=PATH",
             help="an interpreter with its packages, measured as ort-cpu@NAME",
-            form=Pairs("name=python"),
+            form=Pairs("ort127=/envs/ort127/bin/python"),
             group=WORK,
             commands=(*PLANNED, "check", "study", "doctor"),
             runs_code=always,
             label="Environments",
-            example="ort127=/…/python",
-            values="table of interpreters",
             absent="the user's configuration file",
-            notes="The interpreters behind the `@` of a runtime: "
-            '`environments.ort127 = "/envs/ort127/bin/python"`, see '
+            notes="The interpreters behind the `@` of a runtime: see "
             "[releases](install.md#is-the-new-release-of-an-engine-slower).",
         ),
     ] = Field(default_factory=dict)
@@ -49,12 +47,12 @@ class PlanSettings(Figures, frozen=True):
         Setting(
             metavar="ADDRESS",
             help="measure on other machines: ssh:HOST,HOST or tls://SCHEDULER:8786",
+            form=Word(sample="ssh:board1,board2"),
             group=PLACE,
             commands=(*PLANNED, "resume", "study", "doctor"),
             runs_code=always,
             label="Cluster",
-            example="ssh:board1,board2 … (this machine)",
-            values='`"ssh:board1,board2"`, `"tls://head:8786"`, `"local:2"`',
+            absent="this machine",
             notes="Measures on other machines, [by ssh or by a "
             "scheduler](cluster.md); `local:N` is for trying.",
         ),

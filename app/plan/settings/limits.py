@@ -29,10 +29,9 @@ class Limits(Measurements, ProcessSettings, frozen=True):
             label="&Memory",
             metavar="SIZE",
             help="host memory that a measuring process may use, such as 8GiB",
-            form=Word(size),
+            form=Word(size, sample="8GiB"),
             group=PLACE,
             commands=(*PLANNED, "check", "study"),
-            values="`8GiB`, `512MiB`",
             absent="none; for a search most of what is free",
         ),
     ] = ""
@@ -41,14 +40,13 @@ class Limits(Measurements, ProcessSettings, frozen=True):
         Setting(
             metavar="N,…",
             help="cores of the measuring process, such as 2,3 or 2-5",
+            form=Word(sample="2,3"),
             group=PLACE,
             commands=(*PLANNED, "study"),
             common=True,
             label="Cores",
-            example="2,3 … (as the system likes)",
             fold=PLACES_FOLD,
-            values='`"2,3"`, `"2-5"`',
-            absent="the last ones, one for each thread of a case",
+            absent="the last ones, one a thread",
             notes="Where the measuring process runs: see "
             "[deadlines](load.md#how-do-i-keep-other-work-from-delaying-a-model).",
         ),

@@ -60,10 +60,9 @@ class RunLength(BaseModel, frozen=True):
             label="See&d",
             metavar="N",
             help="draws the order of rounds, the data and the arrivals",
-            form=Word(integer_from(0)),
+            form=Word(integer_from(0), sample="7"),
             group=LENGTH,
             commands=(*PLANNED, "check", "study"),
-            values="integer",
             notes="Draws the order of the rounds, all data, and the moments at which requests "
             "arrive. Without a seed, order and data are as with seed 0, and requests arrive at "
             "other moments in each run.",
@@ -77,11 +76,12 @@ class RunLength(BaseModel, frozen=True):
             toml="preset",
             metavar="NAME",
             help="glance, quick (default), brief, standard or publication",
+            form=Word(sample="standard"),
             group=LENGTH,
             commands=(*PLANNED, "study"),
             common=True,
-            values="`glance`, `quick`, `brief`, `standard`, `publication`",
-            notes="How long to measure: see [plan files](plan-file.md#how-long-to-measure).",
+            notes="How long to measure, from `glance` to `publication`: see "
+            "[plan files](plan-file.md#how-long-to-measure).",
         ),
     ] = "quick"
     rounds: Annotated[
@@ -90,11 +90,10 @@ class RunLength(BaseModel, frozen=True):
             label="R&ounds",
             metavar="N",
             help="measuring processes per case (default: the preset's)",
-            form=Word(integer_from(1)),
+            form=Word(integer_from(1), sample="8"),
             group=LENGTH,
             commands=(*PLANNED, "study"),
             common=True,
-            values="integer",
             absent="the preset's",
             notes="Processes for each case. With `ci_width` it is the largest number (40 unless "
             "given); with `slo` the number at each rate, and with `tune` the number in the final "
@@ -107,11 +106,10 @@ class RunLength(BaseModel, frozen=True):
             label="Pairing",
             metavar="HOW",
             help="turns (default) or rounds: how the processes of a comparison alternate",
-            form=Word(choice_of(get_args(Pairing))),
+            form=Word(choice_of(get_args(Pairing)), sample="rounds"),
             group=LENGTH,
             commands=(*PLANNED, "study"),
             fold=LIMITS_FOLD,
-            values="`turns`, `rounds`",
             notes="With `turns` the processes of one model that are compared on this machine's "
             "processor run at the same time, one for a few milliseconds after another, so that "
             "all meet the same disturbances; with `rounds` they run one after another. See "
@@ -124,13 +122,11 @@ class RunLength(BaseModel, frozen=True):
             flag="--time-limit",
             metavar="TIME",
             help="maximum time per round or export, such as 90s or 2m",
-            form=Word(parse_duration, seconds_text),
+            form=Word(parse_duration, seconds_text, sample="90s"),
             group=LENGTH,
             commands=(*PLANNED, "check", "study"),
             label="Time limit",
-            example="90s … (the preset's)",
             fold=LIMITS_FOLD,
-            values="seconds",
             absent="the preset's",
             notes="A round that takes longer is killed, and its row is a `timeout`. An export has "
             "at least 30 s, and 600 s where no limit is given.",
@@ -142,14 +138,12 @@ class RunLength(BaseModel, frozen=True):
             flag="--budget",
             metavar="TIME",
             help="maximum time of the whole run, such as 10m",
-            form=Word(parse_duration, seconds_text),
+            form=Word(parse_duration, seconds_text, sample="10m"),
             group=LENGTH,
             commands=(*PLANNED, "resume", "study"),
             common=True,
             label="Budget",
-            example="10m … (none)",
             fold=LIMITS_FOLD,
-            values="seconds",
             notes="Bounds the whole run: every case has its first round before any has a second. "
             "Each `resume` has the same budget anew, or its own.",
         ),
@@ -160,12 +154,10 @@ class RunLength(BaseModel, frozen=True):
             flag="--spread",
             metavar="TIME",
             help="spread the rounds of a case over at least this time",
-            form=Word(parse_spread, seconds_text),
+            form=Word(parse_spread, seconds_text, sample="10m"),
             group=LENGTH,
             label="Spread",
-            example="10m … (the preset's)",
             fold=LIMITS_FOLD,
-            values="seconds",
             absent="the preset's",
             notes="Over how long the rounds of a case are spread at least: see "
             "[plan files](plan-file.md#rounds-that-are-spread-over-time). 0 measures them in a "
@@ -188,10 +180,10 @@ class Measurements(RunLength, frozen=True):
             is_capability=True,
             metavar="PATH",
             help="test each model on labelled images: a folder of classes, or an .npz",
+            form=Word(sample="digits"),
             group=ADDITIONS,
             label="Labelled data",
             fold=FILES_FOLD,
-            values="folder or `.npz`",
             absent="each model's own",
         ),
     ] = ""
@@ -253,11 +245,10 @@ class Measurements(RunLength, frozen=True):
             is_capability=True,
             metavar="P=TIME",
             help="search for the highest request rate that keeps a target (p99=5ms)",
+            form=Word(sample="p99=5ms"),
             group=ADDITIONS,
             label="Latency target",
-            example="p99=5ms … (none)",
             fold=FIGURES_FOLD,
-            values="`p99=5ms`, `mean=2ms`",
             notes="Each case begins a "
             "[search](load.md#how-many-requests-a-second-keep-a-latency) for the highest rate of "
             "requests whose "
@@ -271,12 +262,12 @@ class Measurements(RunLength, frozen=True):
             is_capability=True,
             metavar="GOAL",
             help="search runtimes and options for the best p99, mean or throughput",
+            form=Word(sample="throughput"),
             group=ADDITIONS,
             label="Tuning goal",
-            example="throughput … (none)",
             fold=FIGURES_FOLD,
-            values="`p99`, `mean`, `throughput`, `throughput@p99=10ms`",
-            notes="Each case begins a [search](tuning.md) over the lists of the one grid and the "
+            notes="`p99`, `mean`, `throughput`, or `throughput@p99=10ms`: each case begins a "
+            "[search](tuning.md) over the lists of the one grid and the "
             "runtimes' options.",
         ),
     ] = ""
@@ -285,12 +276,10 @@ class Measurements(RunLength, frozen=True):
         Setting(
             metavar="X",
             help="allowed output error of --tune, such as 2%; also searches precisions",
-            form=Word(share, share_text),
+            form=Word(share, share_text, sample="2%"),
             group=ADDITIONS,
             label="Largest error",
-            example="2% … (as types allow)",
             fold=FIGURES_FOLD,
-            values="share above 0",
-            absent="as the default's types allow",
+            absent="as the types allow",
         ),
     ] = None

@@ -15,6 +15,7 @@ from app.cases.setting import (
     Pairs,
     Setting,
     Switch,
+    Word,
     Words,
     always,
     span,
@@ -39,10 +40,10 @@ class ModelFiles(Limits, frozen=True):
         Setting(
             metavar="FILE",
             help="safetensors for the models of --models",
+            form=Word(sample="trained.safetensors"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Weights",
-            values="`.safetensors`",
             absent="drawn by the seed",
         ),
     ] = ""
@@ -51,11 +52,10 @@ class ModelFiles(Limits, frozen=True):
         Setting(
             metavar="PATH",
             help="your inputs, an .npz or a folder; repeat it for several sets",
-            form=Words(repeated=True),
+            form=Words(repeated=True, sample="inputs.npz"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Inputs",
-            values="list of `.npz` and folders",
             absent="drawn by the seed",
             notes="By the names of the inputs. A folder holds an `.npz` for each set, or one set "
             "as `input_0.pb` … or as `.npy` files named after the inputs, or folders of these. "
@@ -68,10 +68,10 @@ class ModelFiles(Limits, frozen=True):
         Setting(
             metavar="FILE",
             help=".npz of samples for int8 and fp8",
+            form=Word(sample="samples.npz"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Calibration",
-            values="`.npz`",
             absent="drawn by the seed",
         ),
     ] = ""
@@ -81,11 +81,10 @@ class ModelFiles(Limits, frozen=True):
             flag="--from-node",
             metavar="A,B",
             help="measure a part of an .onnx file that begins at these nodes",
-            form=Words(),
+            form=Words(sample="conv1"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="First nodes",
-            values="list of names",
             absent="the whole graph",
         ),
     ] = ()
@@ -95,11 +94,10 @@ class ModelFiles(Limits, frozen=True):
             flag="--to-node",
             metavar="A,B",
             help="measure a part of an .onnx file that ends at these nodes",
-            form=Words(),
+            form=Words(sample="relu4"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Last nodes",
-            values="list of names",
             absent="the whole graph",
         ),
     ] = ()
@@ -126,11 +124,9 @@ class ModelFiles(Limits, frozen=True):
         Setting(
             metavar="NAME=LO:HI",
             help="range of a generated input; integers include both ends",
-            form=Pairs("name=low:high", span, span_text, name_has_equals=True),
+            form=Pairs("ids=0:999", span, span_text, name_has_equals=True),
             group=MODEL,
             label="Input ranges",
-            example="ids=0:999",
-            values="table of two numbers",
             absent="derived from the graph's names and uses",
             notes="The range of a generated input: `input_range.ids = [0, 999]`. Finite numbers "
             "that the input's type can hold.",
@@ -142,12 +138,10 @@ class ModelFiles(Limits, frozen=True):
             flag="--state",
             metavar="OUT=IN",
             help="an output that becomes this input in the next run",
-            form=Pairs("output=input"),
+            form=Pairs("h_out=h_in"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="States",
-            example="h_out=h_in",
-            values="table of names",
             absent="the model's own",
         ),
     ] = Field(default_factory=dict)
@@ -156,12 +150,11 @@ class ModelFiles(Limits, frozen=True):
         Setting(
             metavar="FILE",
             help="a library of operators for ONNX Runtime",
-            form=Words(repeated=True),
+            form=Words(repeated=True, sample="operators.so"),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             runs_code=always,
             label="Operators",
-            values="list of files",
         ),
     ] = ()
     checked: Annotated[

@@ -87,12 +87,11 @@ class Sweep(BaseModel):
             label="What",
             metavar="A,B,…",
             help="catalogue names, .onnx paths, globs, file.py:factory, hf:FOLDER",
-            form=Words(),
+            form=Words(sample="mlp,model.onnx"),
             group=WORK,
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             runs_code=_names_code,
-            values="list",
             absent="required",
         ),
     ]
@@ -102,12 +101,11 @@ class Sweep(BaseModel):
             label="Where",
             metavar="A,B,…",
             help="default: all available runtimes; all: every known runtime",
-            form=Words(),
+            form=Words(sample="ort-cpu,openvino-cpu"),
             group=WORK,
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             runs_code=_names_library,
-            values="list",
             absent="`available`",
             notes="`runtime[:device][@release or environment]`. `available` is every runtime that "
             "this machine has, but for those that the list names with a device; `ort-cuda:0+1` is "
@@ -121,12 +119,11 @@ class Sweep(BaseModel):
             flag="--precision",
             metavar="P,…",
             help=f"{', '.join(PRECISIONS)} (default fp32)",
-            form=Words(choice_of(PRECISIONS)),
+            form=Words(choice_of(PRECISIONS), sample=",".join(PRECISIONS)),
             group=WORK,
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Precision",
-            values=", ".join(f"`{name}`" for name in PRECISIONS),
             notes="[The number format](../exporters/README.md#precisions) of the graph.",
         ),
     ] = ("fp32",)
@@ -136,13 +133,11 @@ class Sweep(BaseModel):
             flag="--batch",
             metavar="N,…",
             help="batch sizes",
-            form=Words(integer_from(1)),
+            form=Words(integer_from(1), sample="1,2,4"),
             group=WORK,
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Batch",
-            example="1, 2, 4 … (the model's own)",
-            values="integers",
             absent="the model's own",
         ),
     ] = ()
@@ -152,12 +147,10 @@ class Sweep(BaseModel):
             flag="--sequence",
             metavar="N,…",
             help="sequence lengths: sizes of the axis sequence",
-            form=Words(integer_from(1)),
+            form=Words(integer_from(1), sample="16,64"),
             group=WORK,
             commands=_COMPILE_COMMANDS,
             label="&Sequence",
-            example="16, 64 … (the model's own)",
-            values="integers",
             absent="the model's own",
         ),
     ] = ()
@@ -167,14 +160,13 @@ class Sweep(BaseModel):
             flag="--axis",
             metavar="NAME=N,…",
             help="sizes of any other axis",
-            form=Pairs("name=1,2,4", integer_from(0), listed=True, name_has_equals=True),
+            form=Pairs("height=224,320", integer_from(0), listed=True, name_has_equals=True),
             group=WORK,
             commands=_COMPILE_COMMANDS,
             common=True,
             label="Other axes",
-            values="table of lists",
             absent="the model's own",
-            notes="Sizes of other open axes: `axes.height = [224, 320]`.",
+            notes="Sizes of other open axes.",
         ),
     ] = Field(default_factory=dict)
     threads: Annotated[
@@ -183,12 +175,11 @@ class Sweep(BaseModel):
         Setting(
             metavar="N,…",
             help="threads of the engine (default 1); 0 leaves the number to it",
-            form=Words(integer_from(0)),
+            form=Words(integer_from(0), sample="1,4"),
             group=WORK,
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Threads",
-            values="integers",
         ),
     ] = (1,)
     options: Annotated[
@@ -198,14 +189,12 @@ class Sweep(BaseModel):
             label="Runtime options",
             metavar="RUNTIME.NAME=V,…",
             help="values of a runtime's option, each a case of its own",
-            form=Pairs("runtime.name=value", format=option_text, listed=True),
+            form=Pairs("ort-cpu.graph_optimization=all,off", format=option_text, listed=True),
             group=WORK,
             commands=_COMPILE_COMMANDS,
             common=True,
             runs_code=_provider_option,
-            values="table of lists",
             absent="each option's default",
-            notes='`options."ort-cpu.graph_optimization" = ["all", "off"]`.',
         ),
     ] = Field(default_factory=dict)
     scenarios: Annotated[
@@ -216,10 +205,11 @@ class Sweep(BaseModel):
             label="Scenario",
             metavar="S,…",
             help="closed_loop (default), poisson:200/s, …: see help scenarios",
-            form=Words(lambda word: str(Scenario.parse(word))),
+            form=Words(
+                lambda word: str(Scenario.parse(word)), sample=",".join(map(example_of, FORMS))
+            ),
             group=WORK,
             common=True,
-            values=", ".join(f"`{example_of(kind)}`" for kind in FORMS),
             notes="When the next run begins: [load as it arrives](load.md), [several requests at "
             "once](load.md#how-fast-are-several-requests-at-once).",
         ),
@@ -231,10 +221,9 @@ class Sweep(BaseModel):
             toml="idle_policy",
             metavar="POLICY",
             help="how idle time is waited out: spin (default), hybrid or sleep",
-            form=Word(choice_of(WAIT_POLICIES)),
+            form=Word(choice_of(WAIT_POLICIES), sample="hybrid"),
             group=WORK,
             label="&Wait policy",
-            values="`spin`, `hybrid`, `sleep`",
         ),
     ] = "spin"
     conditions: Annotated[
@@ -244,12 +233,13 @@ class Sweep(BaseModel):
             flag="--condition",
             metavar="C,…",
             help="cold:64MB, cold-l2, sustained:30min, with:MODEL, shapes:FILE (none)",
-            form=Words(lambda word: str(Condition.parse(word))),
+            form=Words(
+                lambda word: str(Condition.parse(word)),
+                sample="none,cold:64MB,cold-l2,sustained:30min,with:mlp,shapes:mix.csv",
+            ),
             group=WORK,
             runs_code=_names_code,
             label="Condition",
-            values="`none`, `cold:64MB`, `cold-l2`, `sustained:30min`, `with:mlp`, "
-            "`shapes:mix.csv`",
             notes="[Conditions](conditions.md) added to the scenario: cold caches, a long run, "
             "another model at work, several shapes in one session.",
         ),
@@ -260,10 +250,9 @@ class Sweep(BaseModel):
         Setting(
             metavar="max=N,wait=TIME",
             help="a dynamic batcher (max=8,wait=2ms); repeat to compare several",
-            form=Words(_batcher, repeated=True, unsplit=True),
+            form=Words(_batcher, repeated=True, unsplit=True, sample="max=8,wait=2ms"),
             group=WORK,
             label="Batcher",
-            values="`max=8,wait=2ms`, `none`",
             notes="[A dynamic batcher](load.md#what-does-a-batcher-cost-and-gain) before the "
             "model, for requests that arrive independently.",
         ),
@@ -273,11 +262,10 @@ class Sweep(BaseModel):
         Setting(
             metavar="N,…",
             help="sessions that share the work of --scenario offline, such as 2,4",
-            form=Words(integer_from(1)),
+            form=Words(integer_from(1), sample="2,4"),
             group=WORK,
             label="Replicas",
-            example="2, 4 … (one)",
-            values="integers",
+            absent="one",
             notes="[Sessions that share the "
             "work](load.md#what-do-several-copies-of-a-model-serve-together) of `offline`, or of "
             "other `scenarios` that are given; a single one is measured too.",

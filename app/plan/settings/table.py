@@ -24,6 +24,7 @@ from app.cases.setting import (
     Setting,
     Switch,
     Word,
+    field_value,
 )
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.sweep import IDLE_SWEEP, Sweep
@@ -251,6 +252,13 @@ def default_of(setting: Setting) -> Any:
     """The value of a plan or a grid that sets nothing else."""
     model = Sweep if setting.scope == "sweep" else PlanSettings
     return model.model_fields[setting.key].get_default(call_default_factory=True)
+
+
+def sample_of(setting: Setting) -> Any:
+    """A value that its key may have: what a switch sets, or the sample of its form."""
+    if isinstance(setting.form, Switch):
+        return setting.form.value
+    return field_value(setting.form, setting.form.sample, setting.flag)
 
 
 def kind_of(setting: Setting) -> Any:

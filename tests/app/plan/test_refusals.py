@@ -69,7 +69,7 @@ FLAGS = [
     ("--models mlp,cnn_tiny_seq --batch 1 --baseline mlp", "in that alone"),
     ("--models 'null(mlp)'", "null(mlp)"),
     ("--runtimes fake@a --python 'a b=python'", "is not valid"),
-    ("--runtimes fake@a --python a", "name=python"),
+    ("--runtimes fake@a --python a", "--python ort127="),
 ]
 """Laid over a plan of the model `mlp` on the runtime `fake`."""
 
