@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,12 +19,9 @@ from tempfile import TemporaryDirectory
 from app.cases.case import Case
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
-from app.runs.reader import read_run
 from tests.app.run_folder.measured import HOST, Speed, export, manifest, measure
 from tests.checkout import ROOT
-from tests.desktop.grabs import USUAL, Grabber
-from tests.desktop.made import Made
-from tests.golden.folders import unpack
+from tests.desktop.grabs import USUAL, Grabber, Made, stored_run
 
 SHOWN = ROOT / "assets" / "screenshots"
 LARGEST_BYTES = 250_000
@@ -48,21 +45,8 @@ def paused(path: Path) -> Iterator[Made]:
 
 
 def finished(name: str) -> Callable[[Path], AbstractContextManager[Made]]:
-    """A stored run with its end recorded; one called `after` has another before it."""
-
-    @contextmanager
-    def made(path: Path) -> Iterator[Made]:
-        run = unpack(name, path)
-        runs = [run.with_name("before"), run] if run.name == "after" else [run]
-        for one in runs:
-            with RunFolder.reopen(one) as folder:
-                cases = len(read_run(one).cases)
-                rounds = cases * folder.manifest.rounds
-                live = Live("finished", 0, cases, 0, rounds, rounds, exit_code=0)
-                LiveFile(folder).write(live, always=True)
-        yield Made(runs[0], beside=runs[1] if runs[1:] else None)
-
-    return made
+    """A stored run with its end recorded."""
+    return lambda path: nullcontext(stored_run(name, path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """`python -m tests.desktop.grabs DIR [LOOK…]`: a picture of every view, to be looked at.
 
-Of runs of one, six and forty series that are written and not measured (`tests.desktop.made`), in
-both themes and every look (a screen and its font), by whole windows on the offscreen platform: some
-minutes for all of them.
+Of the stored runs of `tests.golden`, in both themes and every look (a screen and its font), by
+whole windows on the offscreen platform: some minutes for all of them.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from PySide6.QtCore import QThreadPool
 from PySide6.QtGui import QPainter, QPixmap
@@ -25,8 +25,11 @@ from app.gui.palette import Palette
 from app.gui.plots.base import PlotView
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
+from app.run_folder.folder import RunFolder
+from app.run_folder.live_status import Live, LiveFile
+from app.runs.reader import read_run
 from tests.checkout import ROOT
-from tests.desktop.made import Made, make_all
+from tests.golden.folders import unpack
 
 _USUAL_DPI = 96
 
@@ -60,17 +63,54 @@ LOOKS = (
     Look("4k", 1920, 1080, scale=2),
 )
 THEMES = ("light", "dark")
+STORED: Mapping[str, tuple[str, ...]] = {
+    "plain": tuple(spec.key for spec in VIEWS),
+    "large": ("summary", "ranking", "histogram", "percentiles", "boxes", "timeline", "matrix"),
+    "failures": ("summary", "ranking"),
+    "sizes": ("trends",),
+    "slo": ("trends",),
+    "compared": ("compare",),
+    "history": ("history",),
+    "operators": ("operators",),
+    "card": ("schedule",),
+    "check": ("checks",),
+    "accuracy": ("accuracy",),
+    "largest": ("largest_batch",),
+    "tune": ("tune",),
+}
+"""The stored runs and the views that are drawn of each."""
 _MOST_S = 20.0
 """What is not there after so long is a picture of that."""
 _REST_S = 0.1
 """For what follows once it is there; a picture waits for two looks that are the same anyhow."""
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A run folder, and another one beside it."""
+
+    folder: Path
+    beside: Path | None = None
+
+
+def stored_run(name: str, path: Path) -> Made:
+    """A stored run with its end recorded; one called `after` has another before it."""
+    run = unpack(name, path)
+    runs = [run.with_name("before"), run] if run.name == "after" else [run]
+    for one in runs:
+        with RunFolder.reopen(one) as folder:
+            cases = len(read_run(one).cases)
+            rounds = cases * folder.manifest.rounds
+            live = Live("finished", 0, cases, 0, rounds, rounds, exit_code=0)
+            LiveFile(folder).write(live, always=True)
+    return Made(runs[0], beside=runs[1] if runs[1:] else None)
+
+
 def main() -> int:
     """Save all pictures below the folder that is named; returns 0."""
     out, *names = sys.argv[1:]
     folder = Path(out).resolve()
-    make_all(folder / "runs")
+    folder.mkdir(parents=True, exist_ok=True)
     for look in LOOKS:
         for theme in THEMES if not names or look.name in names else ():
             command = [sys.executable, "-m", "tests.desktop.grabs", "--one", str(folder)]
@@ -95,20 +135,14 @@ class Grabber:
         self._window.show()
         self._wait(_REST_S)
 
-    def grab_all(self, runs: list[Made]) -> None:
+    def grab_all(self, runs: Path) -> None:
+        """Every view of every stored run, which is unpacked below `runs`."""
         self.save(self._pictures / "welcome.png")
-        for example_run in runs:
-            self.open(example_run)
-            for spec in VIEWS:
-                if example_run.views and spec.key not in example_run.views:
-                    continue
-                self.show(spec.key, most_s=3.0)
-                name = (
-                    example_run.folder.name
-                    if example_run.views
-                    else f"{example_run.folder.name}-{spec.key}"
-                )
-                self.save(self._pictures / f"{name}.png")
+        for name, views in STORED.items():
+            self.open(stored_run(name, runs / name))
+            for view in views:
+                self.show(view, most_s=3.0)
+                self.save(self._pictures / f"{name}-{view}.png")
         self._window.close()
 
     def show(self, key: str, most_s: float = _MOST_S) -> None:
@@ -185,7 +219,8 @@ def _has_plots(view: PlotView) -> bool:
 
 def _grab_one(folder: Path, name: str, theme: str) -> None:
     look = next(look for look in LOOKS if look.name == name)
-    Grabber(folder, look, theme).grab_all(make_all(folder / "runs"))
+    with TemporaryDirectory() as runs:
+        Grabber(folder, look, theme).grab_all(Path(runs))
     sys.stdout.write(f"{name} {theme}\n")
     sys.stdout.flush()
     os._exit(0)  # views without a window are left, which Qt takes apart in no order

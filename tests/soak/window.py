@@ -18,11 +18,44 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import QPoint, Qt, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QMenu,
+    QMessageBox,
+    QSplitterHandle,
+    QWidget,
+)
+
+from app.gui.look.preferences import Preferences
+from app.gui.window import MainWindow
 from tests.checkout import ROOT
+from tests.golden.folders import unpack
 
 EVENTS = 20_000
 MOST_CPU_S = 1.0
 _LIVE = ("run", "mlp", "--runtimes", "fake", "--rounds", "40")
+_LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+_SHIFT, _CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+_MODIFIERS = [*[_NONE] * 6, _CTRL, _SHIFT]
+_OFTEN = (
+    "Tab",
+    "Backtab",
+    "Return",
+    "Space",
+    "Escape",
+    "Up",
+    "Down",
+    "Left",
+    "Right",
+    "Home",
+    "End",
+)
+_LESS_OFTEN, _SELDOM = ("F6", "F8", "F9", "F11"), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_KEYS = [Qt.Key[f"Key_{name}"] for name in (*_OFTEN * 3, *_LESS_OFTEN * 2, *_SELDOM)]
 
 
 def main(seed: int, minutes: float) -> None:
@@ -43,8 +76,6 @@ def main(seed: int, minutes: float) -> None:
 
 def use_at_random(seed: int, events: int, limit_s: float) -> dict[str, float]:
     """Send the events, or as many as there is time for; what came of it."""
-    from PySide6.QtCore import QtMsgType, qInstallMessageHandler
-    from PySide6.QtWidgets import QApplication
 
     application = QApplication([])
     faults: list[str] = []
@@ -86,31 +117,16 @@ def use_at_random(seed: int, events: int, limit_s: float) -> dict[str, float]:
 
 def _runs(scratch: Path) -> dict[str, Path]:
     """A finished run and a damaged one; `live` is there once its process has made it."""
-    from app.cases.case import Case
-    from tests.app.gui.runs import new_run, record_round, records
-
-    cases = [Case(model, "fake", threads=n) for model in ("mlp", "cnn_tiny") for n in (1, 2, 4)]
-    for name in ("finished", "damaged"):
-        with new_run(scratch / name, cases) as folder:
-            for place, case in enumerate(cases):
-                for number in range(3):
-                    samples = records([50.0 + 9 * place + (k * k) % 17 for k in range(400)])
-                    record_round(folder, case, number, samples)
-    journal = next((scratch / "damaged" / "journal").glob("*.jsonl"))
+    runs = {name: unpack("plain", scratch / name) for name in ("finished", "damaged")}
+    journal = next((runs["damaged"] / "journal").glob("*.jsonl"))
     journal.write_bytes(journal.read_bytes()[: journal.stat().st_size * 2 // 3])
-    return {name: scratch / name for name in ("finished", "damaged", "live")}
+    return {**runs, "live": scratch / "live"}
 
 
 class _User:
     """Does one thing after another with a window of its own; nothing that leaves it."""
 
     def __init__(self, draw: random.Random, scratch: Path, runs: dict[str, Path]) -> None:
-        from PySide6.QtCore import QTimer
-        from PySide6.QtWidgets import QFileDialog, QMessageBox
-
-        from app.gui.look.preferences import Preferences
-        from app.gui.window import MainWindow
-
         for ask in ("getOpenFileName", "getOpenFileNames", "getSaveFileName"):
             setattr(QFileDialog, ask, lambda *_, **__: ("", ""))
         QFileDialog.getExistingDirectory = lambda *_, **__: ""  # type: ignore[method-assign]
@@ -133,7 +149,7 @@ class _User:
             self._click: 30,
             self._drag: 12,
             self._resize: 4,
-            self._toggle_theme: 1,
+            self._window.toggle_theme: 1,
             self._open: 1,
             self._clear_away: 2,
         }
@@ -148,32 +164,13 @@ class _User:
         self._window.close()
 
     def _key(self) -> None:
-        from PySide6.QtCore import Qt
-        from PySide6.QtTest import QTest
-        from PySide6.QtWidgets import QApplication
-
-        key = Qt.Key
-        plain = [key.Key_Tab, key.Key_Backtab, key.Key_Return, key.Key_Space, key.Key_Escape]
-        moves = [key.Key_Up, key.Key_Down, key.Key_Left, key.Key_Right, key.Key_Home, key.Key_End]
-        functions = [key.Key_F6, key.Key_F8, key.Key_F9, key.Key_F11]
-        letters = [Qt.Key(value) for value in range(key.Key_0.value, key.Key_9.value + 1)]
-        letters += map(Qt.Key, range(key.Key_A.value, key.Key_Z.value + 1))
-        modifiers = [Qt.KeyboardModifier.NoModifier] * 6 + [
-            Qt.KeyboardModifier.ControlModifier,
-            Qt.KeyboardModifier.ShiftModifier,
-        ]
-        chosen_key = self._draw.choice([*plain * 3, *moves * 3, *functions * 2, *letters])
-        modifier = self._draw.choice(modifiers)
-        if chosen_key == key.Key_Q and modifier == Qt.KeyboardModifier.ControlModifier:
+        chosen_key, modifier = self._draw.choice(_KEYS), self._draw.choice(_MODIFIERS)
+        if chosen_key == Qt.Key.Key_Q and modifier == Qt.KeyboardModifier.ControlModifier:
             return
         target = QApplication.activePopupWidget() or QApplication.focusWidget() or self._window
         QTest.keyClick(target, chosen_key, modifier)
 
     def _click(self) -> None:
-        from PySide6.QtCore import Qt
-        from PySide6.QtTest import QTest
-        from PySide6.QtWidgets import QApplication, QMenu
-
         window = QApplication.activePopupWidget() or QApplication.activeModalWidget()
         area = window or self._window
         place = self._point(area)
@@ -182,62 +179,42 @@ class _User:
             action = target.actionAt(target.mapFrom(area, place))
             if action is not None and action.objectName() == "quit":
                 return
-        button = self._draw.choice([Qt.MouseButton.LeftButton] * 5 + [Qt.MouseButton.RightButton])
+        button = self._draw.choice([_LEFT] * 5 + [Qt.MouseButton.RightButton])
         QTest.mouseClick(target, button, pos=target.mapFrom(area, place))
 
     def _drag(self) -> None:
         """Over plots and the borders of panes; rows would begin a drag of the desktop."""
-        from PySide6.QtCore import Qt
-        from PySide6.QtTest import QTest
-        from PySide6.QtWidgets import QApplication, QSplitterHandle
-
         if QApplication.activePopupWidget() or QApplication.activeModalWidget():
             return
         views = self._window.views.by_key.values()
-        plots: list[Any] = [view.canvas.viewport() for view in views if view.isVisible()]
-        handles: list[Any] = [
-            h for h in self._window.findChildren(QSplitterHandle) if h.isVisible()
-        ]
-        if not plots + handles:
-            return
-        target = self._draw.choice(plots + handles)
-        modifier = self._draw.choice(
-            [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier]
-        )
-        left = Qt.MouseButton.LeftButton
-        QTest.mousePress(target, left, modifier, self._point(target))
-        for _ in range(3):
-            QTest.mouseMove(target, self._point(target))
-        QTest.mouseRelease(target, left, modifier, self._point(target))
+        targets: list[QWidget] = [view.canvas.viewport() for view in views if view.isVisible()]
+        handles = self._window.findChildren(QSplitterHandle)
+        targets += [handle for handle in handles if handle.isVisible()]
+        if targets:
+            target, modifier = self._draw.choice(targets), self._draw.choice([_NONE, _SHIFT])
+            QTest.mousePress(target, _LEFT, modifier, self._point(target))
+            for _ in range(3):
+                QTest.mouseMove(target, self._point(target))
+            QTest.mouseRelease(target, _LEFT, modifier, self._point(target))
 
     def _resize(self) -> None:
         self._window.resize(self._draw.randint(900, 1920), self._draw.randint(560, 1080))
 
-    def _toggle_theme(self) -> None:
-        self._window.toggle_theme()
-
     def _open(self) -> None:
-        run_folders = [
-            folder for folder in self._runs.values() if (folder / "manifest.json").is_file()
-        ]
-        self._window.open_run(self._draw.choice(run_folders))
+        folders = [run for run in self._runs.values() if (run / "manifest.json").is_file()]
+        self._window.open_run(self._draw.choice(folders))
 
     def _clear_away(self) -> None:
         """Close menus and dialogs, as somebody does who wants to go on."""
-        from PySide6.QtWidgets import QApplication, QDialog
 
         if (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
         for dialog in self._window.findChildren(QDialog):
             dialog.close()
 
-    def _point(self, widget: Any) -> Any:
-        from PySide6.QtCore import QPoint
-
-        return QPoint(
-            self._draw.randrange(max(1, widget.width())),
-            self._draw.randrange(max(1, widget.height())),
-        )
+    def _point(self, widget: QWidget) -> QPoint:
+        x, y = (self._draw.randrange(max(1, length)) for length in widget.size().toTuple())
+        return QPoint(x, y)
 
 
 if __name__ == "__main__":
