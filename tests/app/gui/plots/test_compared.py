@@ -15,7 +15,8 @@ from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.objectives import BAND
 from app.formatting.text import latency
-from app.gui.look.theme import LIGHT, verdict_color
+from app.gui.look.theme import LIGHT
+from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.figure_view import CapabilityView
 from app.gui.plots.matrix import tile_color
@@ -31,17 +32,17 @@ from tests.app.gui.plots.views import figures_of, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of, with_figures
 
 
+def _table(view: PlotView) -> list[dict[str, object]]:
+    header, rows = view.table()
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
 def _case(runtime: str, p50_us: float, clock: Clock = "wall", **row: object) -> Series:
-    base_series = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
-    figures: dict[str, object] = {
-        "latency_p50_us": p50_us,
-        "latency_p50_ci_low_us": 0.9 * p50_us,
-        "latency_p50_ci_high_us": 1.1 * p50_us,
-        "latency_p99_us": 3.0 * p50_us,
-        "throughput_per_s": 1e6 / p50_us,
-    }
-    labelled_series = replace(base_series, label=f"m · {runtime}")
-    return replace(labelled_series, row={**base_series.row, **figures, **row})
+    base = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
+    ends = {"latency_p50_ci_low_us": 0.9 * p50_us, "latency_p50_ci_high_us": 1.1 * p50_us}
+    figures = {"latency_p50_us": p50_us, "latency_p99_us": 3.0 * p50_us, **ends}
+    throughput = {"throughput_per_s": 1e6 / p50_us}
+    return replace(base, label=f"m · {runtime}", row={**base.row, **figures, **throughput, **row})
 
 
 @pytest.fixture
@@ -71,15 +72,13 @@ def test_rows_are_sorted_clocks_apart_on_one_scale_and_hollow_where_in_doubt(
     assert hollow == {"torch-cpu": False, "fpga:v80": True, "ort-cpu": True, "openvino-cpu": True}
     for figure in ("latency", "throughput_per_s"):
         view.figure_choice.choose(figure)
-        first, second = (plot.viewRange()[0] for plot in view.plots)
-        assert first == second
+        assert view.plots[0].viewRange()[0] == view.plots[1].viewRange()[0]
         assert figures_of(view)[0].figure.y.names[0].startswith("ort-cpu"), "the most is first"
     view.sort_choice.choose("plan")
     assert figures_of(view)[0].figure.y.names[0] == "torch-cpu"
     view = on_screen(qtbot, RankingView(), cases[:1])
     assert [mark.label for mark in figures_of(view)[0].figure.marks] == ["25.0 µs", "75.0 µs"]
-    header, rows = view.table()
-    values = dict(zip(header, rows[0], strict=True))
+    (values,) = _table(view)
     assert (values["latency_p50_us"], values["latency_p50_ci_low_us"]) == (25.0, 22.5)
 
 
@@ -124,7 +123,6 @@ def test_a_card_of_the_summary_names_the_fastest_and_how_sure_that_is(
     assert card.is_doubted == ("warnings" in cases[0].row)
     if is_sure:
         (contest,) = fastest([case.measured for case in cases], BAND)
-        assert contest.parted and contest.first == "ort-cpu"
         assert card.figure == latency(ORT.row["latency_p50_us"])
         assert card.keys == ("key of ort-cpu", "key of openvino-cpu")
         assert card.verdict.startswith(f"{contest.times:.2f}x as fast as openvino-cpu")
@@ -133,14 +131,13 @@ def test_a_card_of_the_summary_names_the_fastest_and_how_sure_that_is(
         assert "2 of 3 cases" in view.heading._note
 
 
-def test_searches_and_matrices_say_what_stopped_a_case_and_how_far_it_is_from_the_best(
+def test_a_search_says_what_stopped_it_and_a_tile_how_far_it_is_from_the_best(
     qtbot: QtBot,
 ) -> None:
     view = on_screen(qtbot, CapabilityView(LargestBatchView()), finished())
     largest_batches = {(row[0], row[1]): row[2:] for row in view.table()[1]}
     assert largest_batches["vgg16", "ort-cuda"] == [4, "4, out of memory at 8"]
     assert largest_batches["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]
-    assert tile_color(1.0, LIGHT).name() == LIGHT.accent
     assert tile_color(500.0, LIGHT) == tile_color(10.0, LIGHT) != tile_color(2.0, LIGHT)
 
 
@@ -148,15 +145,15 @@ def test_kinds_of_operators_are_sums_of_their_nodes_and_nothing_is_drawn_beyond_
     qtbot: QtBot,
 ) -> None:
     view = on_screen(qtbot, OperatorsView())
+    figures = (("/a", 3.0, 2_000_000, 1.0, 2.02), ("/b", 5.0, 3_000_000, 4.0, 0.41))
     rows = [
         OperatorTime(
-            "/a", "Conv", 3.0, 0.3, "CPU", peak_bytes=2_000_000, pool_wait_us=1.0, peak_share=2.02
-        ),
-        OperatorTime(
-            "/b", "Conv", 5.0, 0.5, "CPU", peak_bytes=3_000_000, pool_wait_us=4.0, peak_share=0.41
-        ),
-        OperatorTime("/c", "Relu", 2.0, 0.2, "CPU"),
-    ]
+            name, "Conv", us, us / 10, "CPU",
+            peak_bytes=peak_bytes, pool_wait_us=wait_us, peak_share=share,
+        )
+        for name, us, peak_bytes, wait_us, share in figures
+    ]  # fmt: skip
+    rows.append(OperatorTime("/c", "Relu", 2.0, 0.2, "CPU"))
     view.set_operators(rows, "net on ort-cpu", "wall")
     view.refresh()
     texts = [bar.label for bar in figures_of(view)[0].figure.marks]
@@ -182,8 +179,7 @@ def test_two_runs_are_paired_by_case_and_clock_and_judged_as_the_command_line_do
 ) -> None:
     def compared(first: list[Series], second: list[Series]) -> list[dict[str, object]]:
         view.set_runs(side("a", first, {}), side("b", second, {}))
-        header, rows = view.table()
-        return [dict(zip(header, row, strict=True)) for row in rows]
+        return _table(view)
 
     view = on_screen(qtbot, CompareView())
     a = [series(name, count=2000) for name in ("ort-cpu", "torch-cpu", "fpga:v80")]
@@ -203,8 +199,6 @@ def test_two_runs_are_paired_by_case_and_clock_and_judged_as_the_command_line_do
     view.refresh()
     entries = {entry.text: entry for entry in view.legend._entries}
     assert list(entries) == ["second faster", "second slower", "same", "undecided"]
-    pen = entries["second slower"].pen
-    assert pen is not None and pen.color() == verdict_color("slower", LIGHT)
     fills = [entry.brush.color().name() for entry in entries.values() if entry.brush is not None]
     assert len(set(fills)) == 4, "what is undecided is not what is the same"
     assert not compared(a, [])
@@ -214,19 +208,14 @@ def test_two_runs_are_paired_by_case_and_clock_and_judged_as_the_command_line_do
 
 def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(qtbot: QtBot) -> None:
     operators = (Operator("/a", "Conv", 100.0, ""), Operator("/b", "Relu", 28.0, ""))
-    case = Case("m", "ort-cpu")
-    profile = OperatorTimes(case.case_id, runs=3, ops=operators)
-    details = CaseDetails(case, MODEL, operators=profile)
+    case, plain = Case("m", "ort-cpu"), series("ort-cpu", "m", count=20)
+    details = CaseDetails(case, MODEL, operators=OperatorTimes(case.case_id, runs=3, ops=operators))
     exceeding = diagnostic("operators_exceed_run", ratio=2.65)
     view = on_screen(qtbot, OperatorsView())
-    texts, standings = [], []
-    for doubts in ((), (exceeding,)):
-        plain = series("ort-cpu", "m", count=20)
+    for doubts, standing in (((), "sound"), ((exceeding,), "doubted")):
         row = {**plain.row, **diagnostic_columns(doubts)}
         view.set_details(details, replace(plain, row=row))
         view.draw_now()
         (layer,) = figures_of(view)
-        texts.append([bar.label for bar in layer.figure.marks])
-        standings.append({style.standing for style in layer._styles.values()})
-    assert all("%" in text for text in texts[0]) and not any("%" in text for text in texts[1])
-    assert standings == [{"sound"}, {"doubted"}]
+        assert {"%" in bar.label for bar in layer.figure.marks} == {not doubts}
+        assert {style.standing for style in layer._styles.values()} == {standing}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -48,15 +48,11 @@ def view(qtbot: QtBot) -> MatrixView:
     return on_screen(qtbot, MatrixView(), cases)
 
 
-def _layer(view: MatrixView) -> TileLayer:
-    (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, TileLayer))
-    return layer
-
-
 def test_every_figure_in_sight_is_whole_and_bars_wheel_and_keys_scroll_to_the_others(
-    qtbot: QtBot, view: MatrixView
+    view: MatrixView,
 ) -> None:
-    layer, metrics = _layer(view), QFontMetricsF(plot_font())
+    (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, TileLayer))
+    metrics = QFontMetricsF(plot_font())
     rooms = [(tile, layer.rect_of(tile.row, tile.column)) for tile in layer._tiles]
     in_sight = [(tile, room) for tile, room in rooms if layer.boundingRect().contains(room)]
     assert len(in_sight) > 100
@@ -73,12 +69,6 @@ def test_every_figure_in_sight_is_whole_and_bars_wheel_and_keys_scroll_to_the_ot
     _, (_, last) = view.plots[0].viewRange()
     assert last == ROWS - 0.5
     assert f" to {COLUMNS} of {COLUMNS}; rows " in view.heading._note, "a picture says so too"
-    layer, key = _layer(view), view._pivot().cells[-1].case.key
-    middle = layer.mapToScene(layer.rect_of(ROWS - 1, COLUMNS - 1).center())
-    where = QPoint(view.canvas.mapFromScene(middle))
-    with qtbot.waitSignal(view.picked) as blocker:
-        QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=where)
-    assert blocker.args == [(key,), False]
 
 
 def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:

@@ -12,8 +12,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.series import Series, part_ns
-from app.cases.case import Case
-from app.cases.round import FIRST_OF_SHAPE, RECORD
+from app.cases.round import RECORD
 from app.cases.telemetry import Disturbance, Reading
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import (
@@ -51,10 +50,6 @@ def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
         assert np.array_equal(getattr(incremental, name), getattr(whole, name))
     assert incremental.warmup_end_s == whole.warmup_end_s
     assert whole.warmup_end_s == pytest.approx(rows["finished_ns"][699] * 1e-9, rel=1e-3)
-    rows["phase"][:3] = FIRST_OF_SHAPE
-    shapes = Envelope(SERVICE)
-    shapes.follow(rows)
-    assert shapes.warmup_end_s == whole.warmup_end_s, "first runs of shapes are not measured yet"
 
 
 def test_one_slow_sample_among_a_million_is_drawn_and_zooming_in_draws_the_samples_themselves(
@@ -67,17 +62,15 @@ def test_one_slow_sample_among_a_million_is_drawn_and_zooming_in_draws_the_sampl
     plot = view.plots[0]
     curves = [curve.yData for curve in plot.listDataItems() if curve.yData is not None]
     assert 10.0 ** max(float(np.nanmax(y)) for y in curves) == pytest.approx(7e-3)
-    low, high = plot.viewRange()[1]
-    assert 10.0**high > 7e-3 > 10.0**low
     samples = plot.listDataItems()[0]
     assert len(samples.xData) < RAW_LIMIT
     middle = float(rows["started_ns"][200_000]) * 1e-9
     plot.getViewBox().sigRangeChangedManually.emit([True, False])
     plot.setXRange(middle, middle + 0.01, padding=0)
     view.refresh()
-    is_inside = (samples.xData >= middle) & (samples.xData <= middle + 0.01)
     starts = (rows["started_ns"] - rows["started_ns"][0]) * 1e-9
-    assert int(is_inside.sum()) == int(((starts >= middle) & (starts <= middle + 0.01)).sum())
+    counts = [int(((x >= middle) & (x <= middle + 0.01)).sum()) for x in (samples.xData, starts)]
+    assert counts[0] == counts[1] > 0
 
 
 def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot: QtBot) -> None:
@@ -122,12 +115,8 @@ def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -
     assert 1.5 < view.plots[0].viewRange()[0][1] < 2.0
     view.time_choice.choose("rounds")
     assert begins() == {"a": 0.0, "b": 0.0, "c": 0.0}
-    view.set_series([replace(case, row={**case.row, "warnings": "busy"}) for case in cases])
-    view.refresh()
-    assert {trace._style.standing for trace in view._traces.values()} == {"doubted"}
 
 
-CASE = Case("cnn_tiny", "fake")
 MS = 1_000_000
 
 
@@ -153,12 +142,9 @@ def test_lanes_hold_what_was_told_from_one_reading_to_the_next(recorded: Series)
         "CPU clock", "gpu:0 clock", "gpu:0 temperature", "gpu:0 throttle", "came between", "load",
     }  # fmt: skip
     assert lanes["gpu:0 clock"].at(0.005) is None, "nothing was recorded in the first round"
-    texts = [
-        stretch.text for time_s in (0.012, 0.017) if (stretch := lanes["gpu:0 clock"].at(time_s))
-    ]
-    assert texts == ["1800 MHz", "1500 MHz"]
-    throttle = lanes["gpu:0 throttle"]
-    assert [s.amiss for s in throttle.stretches] == [False, True]
+    clock = [lanes["gpu:0 clock"].at(time_s) for time_s in (0.012, 0.017)]
+    assert [stretch and stretch.text for stretch in clock] == ["1800 MHz", "1500 MHz"]
+    assert [s.amiss for s in lanes["gpu:0 throttle"].stretches] == [False, True]
     interruption = lanes["came between"].at(0.0125)
     assert interruption is not None and interruption.text == "4.0 ms stolen, 1 switch"
     assert "load 0.50" in told_at(tuple(lanes.values()), 0.013)

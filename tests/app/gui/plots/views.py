@@ -33,11 +33,11 @@ from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
 from app.runs.history.run_comparison import RunSide
 from app.runs.history.trends import read_history
+from app.runs.reader import read_run
 from exporters.codec import from_json
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of, with_figures
-from tests.app.run_folder.runs import CASE
-from tests.app.runs.history.pasts import nights_at
+from tests.golden.folders import unpack
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 
@@ -83,7 +83,9 @@ def finished() -> list[Series]:
                     seed=number * 10 + batch, median_us=100.0 * batch, batch_size=batch,
                     family=model.rstrip("0123456789"), accuracy_top1=accuracy,
                 )  # fmt: skip
-                cases.append(_with_figures(case_series, batch))
+                throughput = 1e6 * batch / (summary_of(case_series).value_us("mean") or 0.0)
+                filled = with_figures(case_series)
+                cases.append(replace(filled, row={**filled.row, "throughput_per_s": throughput}))
     return [*cases, failed("ort-cuda", "vgg16", "out_of_memory", "no room", batch_size=8)]
 
 
@@ -94,17 +96,16 @@ def loaded() -> list[Series]:
 
 def checks() -> list[Series]:
     """Two models on four runtimes: whole, in part, only built, refused; one has not ended."""
-    ends: dict[str, tuple[Standing, Standing]] = {
-        "ort-cpu": ("compiles", "compiles"),
-        "fpga:v80": ("compiles", "partial"),
-        "tensorrt-rtx:sm89": ("compiles", "unsupported"),
-        "openvino-cpu": ("compile_failed", "waiting"),
-    }
-    outcomes = {"tensorrt-rtx:sm89": "built"}
+    ends: tuple[tuple[str, str, Standing, Standing], ...] = (
+        ("ort-cpu", "opened", "compiles", "compiles"),
+        ("fpga:v80", "opened", "compiles", "partial"),
+        ("tensorrt-rtx:sm89", "built", "compiles", "unsupported"),
+        ("openvino-cpu", "opened", "compile_failed", "waiting"),
+    )
     return [
-        failed(runtime, model, end, f"{model} {end}", check_level=outcomes.get(runtime, "opened"))
-        for runtime, model_ends in ends.items()
-        for model, end in zip(("alexnet", "vgg16"), model_ends, strict=True)
+        failed(runtime, model, end, f"{model} {end}", check_level=level)
+        for runtime, level, *both in ends
+        for model, end in zip(("alexnet", "vgg16"), both, strict=True)
     ]
 
 
@@ -117,13 +118,6 @@ def tuned() -> list[Series]:
     )
     answer = TuneAnswer("vgg16", "throughput", rungs, ("vgg16: twice the throughput",), True, True)
     return [replace(series("ort-cpu", "vgg16", count=60), found={"tune": answer})]
-
-
-def _with_figures(case_series: Series, batch: int) -> Series:
-    mean_us = summary_of(case_series).value_us("mean")
-    assert mean_us is not None
-    figures = with_figures(case_series)
-    return replace(figures, row={**figures.row, "throughput_per_s": 1e6 * batch / mean_us})
 
 
 CARD_RUN = from_json(
@@ -145,12 +139,8 @@ def _set(view: PlotView, cases: list[Series]) -> PlotView:
 
 
 def _operators(_: Path) -> OperatorsView:
-    view = OperatorsView()
-    rows = [
-        OperatorTime("/c/Conv", "Conv", 12.0, 0.75, "CPU"),
-        OperatorTime("/r", "Relu", 4.0, 0.25, "CPU"),
-    ]
-    view.set_operators(rows, "cnn on ort-cpu", "wall")
+    view, conv = OperatorsView(), OperatorTime("/c/Conv", "Conv", 12.0, 0.75, "CPU")
+    view.set_operators([conv, OperatorTime("/r", "Relu", 4.0, 0.25, "CPU")], "cnn", "wall")
     return view
 
 
@@ -161,20 +151,18 @@ def _schedule(_: Path) -> ScheduleView:
 
 
 def _compare(_: Path) -> CompareView:
-    view = CompareView()
-    second = [series("ort-cpu", key=live()[0].key, seed=9, count=4000, median_us=15.0)]
-    view.set_runs(
-        side("monday", live(), {"cpu": {"governor": "performance"}}),
-        side("tuesday", second, {"cpu": {"governor": "powersave"}}),
-    )
+    view, first = CompareView(), live()
+    second = [series("ort-cpu", key=first[0].key, seed=9, count=4000, median_us=15.0)]
+    governors = ({"cpu": {"governor": name}} for name in ("performance", "powersave"))
+    view.set_runs(side("monday", first, next(governors)), side("tuesday", second, next(governors)))
     return view
 
 
 def _history(folder: Path) -> HistoryView:
-    nights_at(folder / "nights", [1.0, 1.0, 1.0])
-    view = HistoryView()
-    view.set_history(read_history(folder / "nights"))
-    view.set_case(CASE.case_id, "mlp")
+    view, latest = HistoryView(), unpack("history", folder / "nights")
+    history = read_history(latest.parent)
+    view.set_history(history)
+    view.set_case(read_run(latest).cases[0].case_id, "mlp")
     return view
 
 
@@ -211,17 +199,9 @@ def grid(
     for place, (model, runtime, batch) in enumerate(product(models, runtimes, batches)):
         clock: Clock = "simulated" if runtime.startswith("fpga") else "wall"
         case_series = series(
-            runtime,
-            model,
-            key=f"{model}/{runtime}/{batch}",
-            median_us=20.0 + 5.0 * place,
-            count=400,
-            rounds=3,
-            warmup=20,
-            seed=place + 1,
-            clock=clock,
-            finished=finished,
-        )
+            runtime, model, key=f"{model}/{runtime}/{batch}", median_us=20.0 + 5.0 * place,
+            count=400, rounds=3, warmup=20, seed=place + 1, clock=clock, finished=finished,
+        )  # fmt: skip
         case = Case(model, runtime, axes={"batch": batch})
         cells.append(replace(case_series, case=case, label=f"{model} · {runtime} · batch {batch}"))
     return cells
@@ -265,8 +245,8 @@ def drag(view: PlotView, point: QPoint, end_point: QPoint) -> None:
     """With Shift held."""
     canvas, shift = view.canvas.viewport(), Qt.KeyboardModifier.ShiftModifier
     QTest.mousePress(canvas, LEFT, shift, point)
-    QTest.mouseMove(canvas, (point + end_point) / 2)
-    QTest.mouseMove(canvas, end_point)
+    for place in ((point + end_point) / 2, end_point):
+        QTest.mouseMove(canvas, place)
     QTest.mouseRelease(canvas, LEFT, shift, end_point)
 
 
