@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QIcon
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.panels.case_rows import Line
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.read.reading import Brush
@@ -84,13 +83,6 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
     assert all(view.lit is None for view in opened.views.shown)
 
 
-NINE = (
-    Case("cnn_tiny", "fake"),
-    Case("lstm_tiny", "fake"),
-    *(Case("mlp", "fake", threads=threads) for threads in range(1, 8)),
-)
-
-
 def _swatch(window: MainWindow, key: str) -> QColor:
     """The colour in the middle of the swatch that the table has for a case."""
     model = window.table.model
@@ -102,35 +94,19 @@ def _swatch(window: MainWindow, key: str) -> QColor:
     return image.pixelColor(image.width() // 2, image.height() // 2)
 
 
-def _drawn(window: MainWindow) -> list[Line]:
-    """The lines of the tree with a swatch: what plots show."""
-    visible_keys = set(seen(window).visible_keys)
-    return [line for line in window.series_list.rows.lines if line.key in visible_keys]
-
-
 def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
+    opened: MainWindow, qtbot: QtBot
 ) -> None:
-    open_run(window, qtbot, measured_run(tmp_path / "run", NINE))
-    window.frame.show_key("histogram")
-    window.table.select([case.case_id for case in NINE[:2]])
-    rows = window.series_list.rows
-    assert [line.key for line in rows.lines] == [
-        case_series.key for case_series in seen(window).series
-    ]
-    assert rows.selected_keys() == [case.case_id for case in NINE[:2]], "as in the table"
-    assert window.series_list.isVisible()
-    view = window.views.by_key["histogram"]
+    first, second, third = (case.case_id for case in CASES)
+    opened.frame.show_key("histogram")
+    opened.table.select([first, second])
+    rows = opened.series_list.rows
+    assert [line.key for line in rows.lines] == [first, second, third]
+    assert rows.selected_keys() == [first, second], "as in the table"
+    view = opened.views.by_key["histogram"]
     assert isinstance(view, HistogramView)
-    qtbot.waitUntil(lambda: len(view.series) == 2, timeout=20_000)
-    styles = view.styles()
-    qtbot.waitUntil(lambda: {line.key for line in _drawn(window)} == styles.keys())
-    for line in _drawn(window):
-        assert line.style == styles[line.key]
-        assert _swatch(window, line.key) == line.style.color
-    hidden_series = next(
-        case_series.key for case_series in seen(window).series if case_series.key not in styles
-    )
-    assert _swatch(window, hidden_series) == QColor(view.theme.base), (
-        "an empty frame: it is in no plot"
-    )
+    qtbot.waitUntil(lambda: view.styles().keys() == {first, second}, timeout=20_000)
+    for line in rows.lines[:2]:
+        assert line.style == view.styles()[line.key]
+        assert _swatch(opened, line.key) == line.style.color
+    assert _swatch(opened, third) == QColor(view.theme.base), "an empty frame: it is in no plot"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.checkout import ROOT
 
 ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings")
 LATER = ("scipy",)
@@ -33,13 +36,12 @@ print([name for name in {(*ENGINES, *LATER)!r} if name in sys.modules])
 """
 
 
-def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    base_environment = {
-        k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")
-    }
+def _run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
+    base = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     return subprocess.run(
         [sys.executable, *arguments],
-        env={**base_environment, **environment},
+        cwd=cwd,
+        env={**base, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
         timeout=60,
@@ -52,17 +54,50 @@ def test_the_window_opens_without_an_engine_torch_or_scipy(tmp_path: Path) -> No
     assert result.stdout.strip() == "[]", result.stderr
 
 
-def test_a_display_that_cannot_be_opened_is_one_sentence_that_names_run() -> None:
-    result = _run("-m", "app", QT_QPA_PLATFORM="xcb", DISPLAY=":971")
-    assert result.returncode == 2
-    assert "graphlap run" in result.stderr
-    assert "Traceback" not in result.stderr
+FIRST = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+app = QApplication([])
+from app.gui.look.preferences import Preferences
+from app.gui.window import MainWindow
+window = MainWindow(Preferences(Path(sys.argv[1])))
+window.show()
+app.processEvents()
+room, seen = window.screen().availableGeometry(), window.frameGeometry()
+print(room.contains(seen), window.isMaximized(), window.width(), window.height())
+window.close()
+"""
 
 
-@pytest.mark.parametrize("name", ["--plan none.toml", "notes.txt", "gone.onnx"])
-def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("width", "height", "text"), [(1280, 800, "True True"), (1920, 1080, "True False 1280 800")]
+)
+def test_the_first_start_fits_the_screen(
+    tmp_path: Path, width: int, height: int, text: str
+) -> None:
+    screen = {"name": "0", "x": 0, "y": 0, "width": width, "height": height}
+    screens = {"screens": [screen | {"logicalDpi": 96, "logicalBaseDpi": 96}]}
+    (tmp_path / "screen.json").write_text(json.dumps(screens))
+    platform = f"offscreen:configfile={tmp_path / 'screen.json'}"
+    result = _run("-c", FIRST, str(tmp_path / "window.ini"), QT_QPA_PLATFORM=platform)
+    assert result.stdout.startswith(text), (result.stdout, result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told", "display"),
+    [
+        ("", "graphlap run", {"QT_QPA_PLATFORM": "xcb", "DISPLAY": ":971"}),
+        ("--plan none.toml", "none.toml", {"QT_QPA_PLATFORM": "offscreen"}),
+        ("notes.txt", "notes.txt", {"QT_QPA_PLATFORM": "offscreen"}),
+        ("gone.onnx", "gone.onnx", {"QT_QPA_PLATFORM": "offscreen"}),
+    ],
+    ids=["no display", "no plan", "no model", "no file"],
+)
+def test_what_cannot_be_opened_is_one_sentence_before_a_window_opens(
+    tmp_path: Path, arguments: str, told: str, display: dict[str, str]
+) -> None:
     (tmp_path / "notes.txt").write_text("no model")
-    *option, file = name.split()
-    result = _run("-m", "app", *option, str(tmp_path / file), QT_QPA_PLATFORM="offscreen")
+    result = _run("-m", "app", *arguments.split(), cwd=tmp_path, **display)
     assert result.returncode == 2
-    assert file in result.stderr
+    assert told in result.stderr and "Traceback" not in result.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -279,7 +280,7 @@ def test_settings_that_tell_cases_apart_are_columns_before_the_status(sweep: Res
 
 
 def _warned(key: str, *diagnostics: Diagnostic) -> Series:
-    values = dict[str, object](diagnostic_columns(diagnostics))
+    values: dict[str, Any] = {**diagnostic_columns(diagnostics)}
     return _case(key, 9.5, **values)
 
 
