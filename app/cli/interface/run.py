@@ -7,7 +7,6 @@ import io
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -20,12 +19,12 @@ from app.cli.interface.models import Models, words_of
 from app.cli.interface.settings import plan_of
 from app.cli.notebook import OpenedRun, comparison_frame
 from app.cli.notebook import open as open_run
-from app.plan.options import Layers
-from app.plan.plan import Plan
+from app.plan.settings.table import accepted_by, names_of
+from app.plan.settings_page import COMPLETION
 from app.present.console.answer.outcome import INTERRUPTED, RunOutput
 from app.present.console.export_formats import formats_of
-from app.present.console.run_comparison import Comparer, comparer_of
 from app.present.console.run_comparison import compare as compared
+from app.present.console.run_comparison import comparer_of
 from app.present.console.streams import ResilientStream
 from app.present.console.verdicts import comparison_blocks
 from app.present.terminal import as_text
@@ -47,12 +46,6 @@ def run(
     *,
     out: str | Path | None = None,
     progress: bool = False,
-    against: OpenedRun | str | Path | None = None,
-    history: str | Path | None = None,
-    fail_on: str | None = None,
-    trust_project: bool = False,
-    allow_mixed: bool = False,
-    export: str | Sequence[str] = (),
     **settings: Unpack[RunSettings],
 ) -> OpenedRun:
     """Measure models and return the run, which is in the folder `out`, by default a new one in
@@ -64,22 +57,15 @@ def run(
 
     The run is compared with the stored run `against`; `history` is a folder of earlier runs that
     show how far two runs differ. With `fail_on="slower"` the `exit_code` is 3 if a case is slower
-    than that run or than its `baseline`; `trust_project` lets the file of a project set what
-    can change that, and `allow_mixed` lets a gate judge rounds of several machines or engine
-    versions. `export` are formats of further files in the folder, such as `csv`. PlanError
+    than that run or than its `baseline`; `trust_project` lets the file of a project set what can
+    change that, and `allow_mixed` lets a gate judge rounds of several machines or engine versions.
+    `export` are formats of further files in the folder, such as `csv`. PlanError
     for what can't be measured, ResultsError for a folder that is taken, KeyboardInterrupt after
     Ctrl-C, once what was measured is stored.
 
     >>> graphlap.run("net.onnx", runtimes=["ort-cpu", "openvino-cpu"], batch_size=[1, 8])
     """
-    names = [export] if isinstance(export, str) else export
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise PlanError(f"export names no format (got {export!r})", 'give "csv", or a list')
-    formats = formats_of(",".join(names) or None)
-    baseline = None if against is None else _folder(against)
-    past_folder = None if history is None else str(history)
-    completion = _Completion(baseline, past_folder, fail_on, formats, trust_project, allow_mixed)
-    return _run_measurement("run", models, out, progress, settings, {}, completion)
+    return _run_measurement("run", models, out, progress, settings, {})
 
 
 def check(
@@ -177,31 +163,22 @@ def _folder(side: object) -> str:
     return str(side)
 
 
-@dataclass(frozen=True, slots=True)
-class _Completion:
-    """What is done with a run that has ended: the stored run that it is compared with, what makes
-    the exit code of that, the formats of further files."""
-
-    stored_run: str | None = None
-    history: str | None = None
-    fail_on: str | None = None
-    formats: tuple[str, ...] = ()
-    trust_project: bool = False
-    allow_mixed: bool = False
-
-    def comparer(self, plan: Plan, layers: Layers) -> Comparer:
-        """PlanError or ResultsError for a comparison that is not possible."""
-        options = argparse.Namespace(
-            against=self.stored_run,
-            history=self.history,
-            fail_on=self.fail_on,
-            trust_project=self.trust_project,
-            allow_mixed=self.allow_mixed,
-            format="table",
-        )
-        for name in ("junit", "json", "sort", "threshold", "metrics", "detect"):
-            setattr(options, name, None)
-        return comparer_of(options, plan, layers)
+def _completion(command: str, settings: dict[str, Any]) -> argparse.Namespace:
+    """The flags of what is done with a run that has ended, with the names of formats read; the
+    settings lose theirs."""
+    flags = argparse.Namespace(format="table", **dict.fromkeys(names_of(accepted_by("run"))))
+    for name in names_of(accepted_by(command)).intersection(COMPLETION):
+        setattr(flags, name, settings.pop(name, None))
+    if flags.against is not None:
+        flags.against = _folder(flags.against)
+    if flags.history is not None:
+        flags.history = str(flags.history)
+    formats = flags.export or ()
+    names = [formats] if isinstance(formats, str) else formats
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise PlanError(f"export names no format (got {formats!r})", 'give "csv", or a list')
+    flags.export = formats_of(",".join(names) or None)
+    return flags
 
 
 def _run_measurement(
@@ -211,13 +188,14 @@ def _run_measurement(
     progress: bool,
     settings: Mapping[str, Any],
     question: Mapping[str, Any],
-    completion: _Completion = _Completion(),
 ) -> OpenedRun:
     start_s = time.monotonic()
     if out is not None and not is_path(out):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
-    plan, layers = plan_of(command, words_of(models), settings, question)
-    comparer = completion.comparer(plan, layers)
+    of_plan = dict(settings)
+    completion = _completion(command, of_plan)
+    plan, layers = plan_of(command, words_of(models), of_plan, question)
+    comparer = comparer_of(completion, plan, layers)
     log = sys.stderr if progress else ResilientStream(None)
     with (
         cluster_of(plan) as cluster,
@@ -225,7 +203,7 @@ def _run_measurement(
             plan, Path(out) if out is not None else None, cluster, comparer.reject_useless
         ) as folder,
     ):
-        output = RunOutput(formats=completion.formats, out=io.StringIO(), log=log)
+        output = RunOutput(formats=completion.export, out=io.StringIO(), log=log)
         make_run = partial(SweepRun, cluster=cluster, start_s=start_s)
         code = measure(folder, output, comparer, make_run=make_run)
     if code == INTERRUPTED:

@@ -3,6 +3,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from app.cli.notebook import OpenedRun
+
 class CheckSettings(TypedDict, total=False):
     runtimes: str | Sequence[str]
     precisions: str | Sequence[str]
@@ -65,3 +67,9 @@ class RunSettings(CheckSettings, total=False):
     lock_memory: bool
     realtime: int
     tolerance: str | float
+    against: OpenedRun | str | Path
+    history: str | Path
+    fail_on: str
+    trust_project: bool
+    allow_mixed: bool
+    export: str | Sequence[str]

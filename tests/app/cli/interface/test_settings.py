@@ -167,6 +167,7 @@ def test_what_can_not_be_compared_is_refused_before_anything_is_written(
         lambda: tune("mlp", None),  # type: ignore[arg-type]
         lambda: run("mlp", out="a\0b"),
         lambda: run("mlp", against="a\0b"),
+        lambda: tune("mlp", "p99", against="a\0b"),
         lambda: run("mlp", export=3),  # type: ignore[arg-type]
         lambda: run("mlp", export=[3]),  # type: ignore[list-item]
         lambda: open_run(None),  # type: ignore[arg-type]
