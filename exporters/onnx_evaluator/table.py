@@ -1,7 +1,7 @@
 """Operators of which onnx's evaluator is not believed, with types and attributes, and why.
 
-Found by `python -m tests.differential`, which compares it with ONNX Runtime. What it gives for such
-a node, and for what depends on it, is no reference.
+Found by comparing it with ONNX Runtime on random nodes. What it gives for such a node, and for what
+depends on it, is no reference.
 """
 
 from __future__ import annotations

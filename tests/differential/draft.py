@@ -9,36 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
-from onnx import ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
-
-from exporters.plain_arrays import NARROW_TYPES
+from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
 IR_VERSION = 10
-_NUMPY = {"float": "float32", "double": "float64"} | {
-    name: name
+_NUMPY: dict[str, np.dtype] = {"float": np.dtype(np.float32), "double": np.dtype(np.float64)} | {
+    name: np.dtype(name)
     for name in (
         *("float16", "bool", "int8", "int16", "int32", "int64"),
         *("uint8", "uint16", "uint32", "uint64"),
     )
 }
-_RARE = {"string": np.dtype(object)} | {
-    name: helper.tensor_dtype_to_np_dtype(narrow.number)
-    for name, narrow in NARROW_TYPES.items()
-    if narrow.bits > 2  # newer than the engine
-}
-_RARELY = 0.25
-"""How often a type is one of the rare ones: the engine has kernels for few of them."""
-_TEXTS = ("", "a", "b", "Ab", "the cat", "x,y", "2.5")
 _SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0)
-
-
-def kind_of(dtype: np.dtype) -> str:
-    """numpy's letter for a kind of types, for those that numpy lacks too; `O` is a text."""
-    narrow = NARROW_TYPES.get(dtype.name.replace("_", ""))
-    return np.dtype(narrow.held_as if narrow else dtype).kind
 
 
 class Undrawable(Exception):
@@ -48,12 +31,10 @@ class Undrawable(Exception):
 class Draft:
     """Random choices for one node; `model` makes the graph of them."""
 
-    def __init__(
-        self, operator: str, opset: int, rng: np.random.Generator, domain: str = ""
-    ) -> None:
-        self.operator, self.opset, self.rng, self.domain = operator, opset, rng, domain
+    def __init__(self, operator: str, opset: int, rng: np.random.Generator) -> None:
+        self.operator, self.opset, self.rng = operator, opset, rng
         try:
-            self.schema = onnx.defs.get_schema(operator, opset, domain)
+            self.schema = onnx.defs.get_schema(operator, opset)
         except onnx.defs.SchemaError:
             raise Undrawable(f"{operator} of opset {opset}") from None
         if self.schema.deprecated:
@@ -63,7 +44,6 @@ class Draft:
         self.attributes: dict[str, Any] = {}
         self.outputs = 1
         self._constants: set[int] = set()
-        self._types: dict[int, TypeProto] = {}
         self._chosen_types: dict[str, np.dtype] = {}
 
     # Choices
@@ -120,20 +100,15 @@ class Draft:
                 return [name[7:-1] for name in names if name.startswith("tensor(")]
         return []
 
-    def dtype(self, param: str = "T", kinds: str = "fiubO") -> np.dtype:
-        """A type for this parameter, the same one each time; of numpy's kinds, `O` for texts."""
+    def dtype(self, param: str = "T", kinds: str = "fiub") -> np.dtype:
+        """A type for this parameter, the same one each time; of numpy's kinds."""
         if param not in self._chosen_types:
             self._chosen_types[param] = self.dtype_of(self.allowed(param) or ["float"], kinds)
         return self._chosen_types[param]
 
-    def dtype_of(self, names: Sequence[str], kinds: str = "fiubO") -> np.dtype:
+    def dtype_of(self, names: Sequence[str], kinds: str = "fiub") -> np.dtype:
         """One of these types."""
-        types, rare_types = (
-            [d for name in names if name in table and kind_of(d := np.dtype(table[name])) in kinds]
-            for table in (_NUMPY, _RARE)
-        )
-        if rare_types and (not types or self.chance(_RARELY)):
-            types = rare_types
+        types = [_NUMPY[n] for n in names if n in _NUMPY and _NUMPY[n].kind in kinds]
         if not types:
             raise Undrawable(f"{self.operator} takes none of the types in use")
         common = np.dtype(np.float32)
@@ -144,13 +119,10 @@ class Draft:
     ) -> np.ndarray:
         """Random elements; with probability `special` a few of them infinite, NaN or zero."""
         dtype = np.dtype(dtype)
-        kind = kind_of(dtype)
-        if kind == "b":
+        if dtype.kind == "b":
             return np.asarray(self.rng.random(tuple(shape)) < 0.5)
-        if kind in "OU":
-            return np.asarray(self.rng.choice(_TEXTS, tuple(shape))).astype(object)
-        if kind in "iu":
-            limits = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
             low, high = max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
             return self.rng.integers(low, high, tuple(shape), endpoint=True).astype(dtype)
         elements = np.asarray(self.rng.uniform(low, high, tuple(shape)))
@@ -168,7 +140,7 @@ class Draft:
         low: float = -3,
         high: float = 3,
         *,
-        kinds: str = "fiubO",
+        kinds: str = "fiub",
         special: float = 0,
     ) -> np.ndarray:
         """Add an input of random elements."""
@@ -197,11 +169,6 @@ class Draft:
         whole = isinstance(value, np.generic)
         self.inputs.append(np.asarray(value) if whole else value)
 
-    def add_typed(self, value: Any, type_proto: TypeProto) -> None:
-        """Add an input that is no tensor."""
-        self._types[len(self.inputs)] = type_proto
-        self.inputs.append(value)
-
     def set(self, **attributes: Any) -> None:
         """Set those attributes that the version has."""
         known_attributes = self.schema.attributes
@@ -221,9 +188,7 @@ class Draft:
             f"x{place}" if value is not None else "" for place, value in enumerate(self.inputs)
         ]
         outputs = [f"y{place}" for place in range(self.outputs)]
-        node = helper.make_node(
-            self.operator, names, outputs, "node", domain=self.domain, **self.attributes
-        )
+        node = helper.make_node(self.operator, names, outputs, "node", **self.attributes)
         feeds = {n: v for n, v in zip(names, self.inputs, strict=True) if n}
         constants = [names[place] for place in sorted(self._constants)]
         ends = [
@@ -238,19 +203,14 @@ class Draft:
             [helper.make_empty_tensor_value_info(name) for name in outputs],
             [numpy_helper.from_array(feeds.pop(name), name) for name in constants],
         )
-        opsets = [helper.make_opsetid(self.domain, self.opset)]
-        if self.domain:
-            opsets.append(helper.make_opsetid("", 17))
+        opsets = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         _add_output_types(model)
         return model, feeds
 
     def _value_info(self, name: str, place: int) -> ValueInfoProto:
-        if place in self._types:
-            return helper.make_value_info(name, self._types[place])
         value = np.asarray(self.inputs[place])
-        strings = value.dtype.kind in "OU"
-        kind = onnx.TensorProto.STRING if strings else helper.np_dtype_to_tensor_dtype(value.dtype)
+        kind = helper.np_dtype_to_tensor_dtype(value.dtype)
         return helper.make_tensor_value_info(name, kind, value.shape)
 
 
@@ -268,16 +228,16 @@ def _add_output_types(model: ModelProto) -> None:
 
 
 Generator = Callable[[Draft], None]
-GENERATORS: dict[tuple[str, str], Generator] = {}
+GENERATORS: dict[str, Generator] = {}
 
 
-def generator(*operators: str, domain: str = "") -> Callable[[Generator], Generator]:
+def generator(*operators: str) -> Callable[[Generator], Generator]:
     """Register a function that drafts nodes of these operators."""
 
     def register(function: Generator) -> Generator:
         for operator in operators:
-            assert (domain, operator) not in GENERATORS, operator
-            GENERATORS[domain, operator] = function
+            assert operator not in GENERATORS, operator
+            GENERATORS[operator] = function
         return function
 
     return register

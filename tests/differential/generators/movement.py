@@ -176,35 +176,24 @@ def gather(d: Draft) -> None:
         d.set(axis=axis)
 
 
-@generator("GatherElements", "ScatterElements", "Scatter")
+@generator("GatherElements")
 def elements(d: Draft) -> None:
     x = d.tensor(d.shape(1, 4, 0))
     axis = d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1)
     sizes = [size if d.chance(0.6) else d.integer(1, size) for size in x.shape]
-    scatters = d.operator != "GatherElements"
-    sizes[axis] = d.integer(1, x.shape[axis]) if scatters else d.integer(1, 6)
-    positions = indices(d, sizes, x.shape[axis])
-    reduction = d.pick(["none", "add", "mul", "max", "min"])
-    if (scatters and reduction == "none") or "reduction" not in d.schema.attributes:
-        positions = np.argsort(d.rng.random(sizes), axis) if scatters else positions  # each once
-    d.add(positions.astype(positions.dtype))
-    if scatters:
-        d.add(d.values(sizes, x.dtype))
-        if reduction != "none":
-            d.set(reduction=reduction)
+    sizes[axis] = d.integer(1, 6)
+    d.add(indices(d, sizes, x.shape[axis]))
     if axis or d.chance():
         d.set(axis=axis)
 
 
-@generator("GatherND", "ScatterND")
-def nd(d: Draft) -> None:
+@generator("GatherND")
+def gather_nd(d: Draft) -> None:
     shape = d.shape(1, 4, 0)
-    x = d.tensor(shape)
-    batch = 0
-    if "batch_dims" in d.schema.attributes and d.chance(0.4):
-        batch = d.integer(0, x.ndim - 1)
-        d.set(batch_dims=batch)
-    depth = d.integer(1, x.ndim - batch)
+    batch = d.integer(0, len(shape) - 1) if d.version >= 12 and d.chance(0.4) else 0
+    d.tensor(shape)
+    d.maybe(0.9 if batch == 0 else 1, batch_dims=batch)
+    depth = d.integer(1, len(shape) - batch)
     outer = [*shape[:batch], *d.shape(0, 2, 0.02)]
     negative = d.takes_negative and d.chance()
     columns = [
@@ -212,9 +201,6 @@ def nd(d: Draft) -> None:
         for size in shape[batch : batch + depth]
     ]
     d.add(np.stack(columns, -1))
-    if d.operator == "ScatterND":
-        d.add(d.values([*outer, *shape[depth:]], x.dtype))
-        d.maybe(reduction=d.pick(["none", "add", "mul", "max", "min"]))
 
 
 @generator("DepthToSpace", "SpaceToDepth")
@@ -225,25 +211,3 @@ def depth_space(d: Draft) -> None:
     d.tensor([n, c * block**2, h, w] if deep else [n, c, h * block, w * block])
     d.set(blocksize=block)
     d.maybe(mode=d.pick(["DCR", "CRD"]))
-
-
-@generator("Shape")
-def shape(d: Draft) -> None:
-    d.tensor(d.shape(0, 5))
-    d.maybe(start=d.integer(-7, 7), end=d.integer(-7, 7))
-
-
-@generator("Col2Im")
-def col2im(d: Draft) -> None:
-    rank = d.integer(1, 3)
-    block, dilations = d.integers(1, 3, rank), d.integers(1, 2, rank)
-    strides, pads = d.integers(1, 2, rank), d.integers(0, 1, 2 * rank)
-    image = [(b - 1) * k + d.integer(1, 4) for b, k in zip(block, dilations, strict=True)]
-    counts = [
-        (image[a] + pads[a] + pads[a + rank] - dilations[a] * (block[a] - 1) - 1) // strides[a] + 1
-        for a in range(rank)
-    ]
-    d.tensor([d.integer(1, 2), d.integer(1, 2) * int(np.prod(block)), int(np.prod(counts))])
-    d.add(np.array(image, I64), constant=0.5)
-    d.add(np.array(block, I64), constant=0.5)
-    d.set(dilations=dilations, strides=strides, pads=pads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft, generator, kind_of
+from tests.differential.draft import Draft, generator
 
 _REDUCTIONS = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
 
@@ -104,14 +104,6 @@ def layer_norm(d: Draft) -> None:
     d.maybe(epsilon=d.real(1e-5, 1e-1))
 
 
-@generator("Unique")
-def unique(d: Draft) -> None:
-    x = d.tensor(d.shape(1, 3, 0), "T", -2, 2)
-    d.inputs[0] = np.round(x).astype(x.dtype) if kind_of(x.dtype) == "f" else x
-    d.maybe(axis=d.axis(x.ndim), sorted=d.integer(0, 1))
-    d.outputs = d.integer(1, 4)
-
-
 @generator("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 def global_pool(d: Draft) -> None:
     d.tensor([d.integer(1, 3), d.integer(1, 4), *d.shape(1, 3, 0)])
@@ -148,9 +140,9 @@ def gemm(d: Draft) -> None:
     d.set(transA=a, transB=b)
 
 
-@generator("RNN", "GRU", "LSTM")
+@generator("GRU", "LSTM")
 def recurrent(d: Draft) -> None:
-    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[d.operator]
+    gates = {"GRU": 3, "LSTM": 4}[d.operator]
     steps, batch, features, hidden_size = d.integers(1, 4, 4)
     direction = d.pick(["forward", "reverse", "bidirectional"])
     both = 2 if direction == "bidirectional" else 1
@@ -176,43 +168,7 @@ def recurrent(d: Draft) -> None:
     if d.operator == "GRU":
         d.maybe(linear_before_reset=d.integer(0, 1))
     if d.chance(0.25):
-        count = {"RNN": 1, "GRU": 2, "LSTM": 3}[d.operator] * both
+        count = {"GRU": 2, "LSTM": 3}[d.operator] * both
         names = ["Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"]
         d.set(activations=[d.pick(names) for _ in range(count)])
     d.outputs = 3 if d.operator == "LSTM" else 2
-
-
-@generator("Attention")
-def attention(d: Draft) -> None:
-    batch, heads, width, value_width = d.integers(1, 3, 4)
-    queries, keys = d.integers(1, 5, 2)
-    group_size = d.integer(1, 2)
-    flat = d.chance(0.4)
-    dtypes = d.dtype("T1"), d.dtype("T2" if d.chance(0.2) else "T1")
-
-    def part(count: int, length: int, each: int) -> list[int]:
-        return [batch, length, count * each] if flat else [batch, count, length, each]
-
-    d.add(d.values(part(heads * group_size, queries, width), dtypes[0]))
-    d.add(d.values(part(heads, keys, width), dtypes[0]))
-    d.add(d.values(part(heads, keys, value_width), dtypes[1]))
-    past_length = d.integer(1, 3) if d.chance(0.3) else 0
-    mask = None
-    if d.chance():
-        kind = np.dtype(np.bool_) if d.chance() else dtypes[0]
-        sizes = [queries, keys + past_length]
-        if d.chance():
-            sizes = [d.pick([1, batch]), d.pick([1, heads * group_size]), *sizes]
-        mask = d.values(sizes, kind)
-        if kind == np.bool_:
-            mask[..., 0] = True
-    d.add(mask)
-    if past_length:
-        d.add(d.values([batch, heads, past_length, width], dtypes[0]))
-        d.add(d.values([batch, heads, past_length, value_width], dtypes[1]))
-    if flat:
-        d.set(q_num_heads=heads * group_size, kv_num_heads=heads)
-    d.maybe(0.3, is_causal=1, scale=d.real(0.2, 2), softcap=d.real(0.5, 3))
-    d.outputs = d.integer(1, 4) if past_length else d.pick([1, 1, 4])
-    if d.outputs == 4:
-        d.maybe(qk_matmul_output_mode=d.integer(0, 3))

@@ -95,59 +95,7 @@ def pool(d: Draft) -> None:
         d.maybe(0.3, storage_order=1)
 
 
-@generator("MaxRoiPool")
-def max_roi_pool(d: Draft) -> None:
-    x = d.tensor([d.integer(1, 2), d.integer(1, 3), 8, 8])
-    regions = []
-    for _ in range(d.integer(1, 3)):
-        left, top = d.integers(0, 3, 2)
-        corner = [left + d.integer(1, 4), top + d.integer(1, 4)]
-        regions.append([d.integer(0, x.shape[0] - 1), left, top, *corner])
-    d.add(np.array(regions, x.dtype))
-    d.set(pooled_shape=d.integers(1, 3, 2))
-
-
-@generator("RoiAlign")
-def roi_align(d: Draft) -> None:
-    x = d.tensor([d.integer(1, 2), d.integer(1, 3), *d.integers(4, 9, 2)], "T1")
-    count = d.integer(1, 4)
-    start = d.values([count, 2], x.dtype, -1, 4)
-    d.add(np.concatenate([start, start + d.values([count, 2], x.dtype, 0.5, 6)], 1))
-    d.add(d.values([count], np.int64, 0, x.shape[0] - 1))
-    d.maybe(output_height=d.integer(1, 4), output_width=d.integer(1, 4))
-    d.maybe(
-        sampling_ratio=d.integer(0, 3),
-        spatial_scale=d.pick([0.5, 1.0]),
-        mode=d.pick(["avg", "max"]),
-    )
-    d.maybe(coordinate_transformation_mode=d.pick(["half_pixel", "output_half_pixel"]))
-
-
-@generator("MaxUnpool")
-def max_unpool(d: Draft) -> None:
-    n, c, h, w = d.integers(1, 3, 4)
-    kernel, strides = d.integers(1, 3, 2), d.integers(1, 3, 2)
-    sizes = [(h - 1) * strides[0] + kernel[0], (w - 1) * strides[1] + kernel[1]]
-    d.tensor([n, c, h, w], "T1")
-    places = d.rng.permutation(int(np.prod(sizes)))[: h * w]
-    if len(places) < h * w:
-        places = np.arange(h * w)
-    planes = np.arange(n * c).reshape(n, c, 1, 1) * int(np.prod(sizes))
-    d.add(places.reshape(1, 1, h, w) + planes)
-    d.set(kernel_shape=kernel, strides=strides)
-    if d.chance(0.3):
-        d.add(np.array([n, c, sizes[0], sizes[1]], np.int64), constant=0.5)
-
-
-MODES = (
-    "half_pixel",
-    "pytorch_half_pixel",
-    "align_corners",
-    "asymmetric",
-    "half_pixel_symmetric",
-    "tf_half_pixel_for_nn",
-    "tf_crop_and_resize",
-)
+MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
@@ -174,10 +122,7 @@ def resize(d: Draft) -> None:
         d.maybe(mode=d.pick(["nearest", "linear"]))
         return
     d.maybe(0.9, mode=mode)
-    allowed_modes = [m for m in MODES if m != "half_pixel_symmetric" or d.version >= 19]
-    allowed_modes = [m for m in allowed_modes if m != "tf_half_pixel_for_nn" or d.version < 13]
-    coordinates = d.pick(allowed_modes)
-    d.maybe(0.8, coordinate_transformation_mode=coordinates)
+    d.maybe(0.8, coordinate_transformation_mode=d.pick(MODES))
     d.maybe(nearest_mode=d.pick(NEAREST))
     d.maybe(0.4, cubic_coeff_a=d.pick([-0.5, -0.75]), exclude_outside=d.integer(0, 1))
     d.maybe(0.25, antialias=d.integer(0, 1))
@@ -189,47 +134,11 @@ def resize(d: Draft) -> None:
         sizes = [x.shape[axis] for axis in axes]
     else:
         lead, sizes = [1.0, 1.0], list(x.shape[2:])
-    roi = None
-    if d.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":
-        count = len(lead) + rank
-        start = d.values([count], np.float32, 0, 0.4)
-        start[: len(lead)] = 0
-        end = d.values([count], np.float32, 0.5, 1.2)
-        end[: len(lead)] = 1
-        roi = np.concatenate([start, end])
-        d.maybe(extrapolation_value=d.real(-2, 2))
-    elif d.version < 13:
-        roi = np.array([], np.float32)
-    d.add(roi, constant=0.5)
+    absent = np.array([], np.float32) if d.version < 13 else None
+    d.add(absent)
     if d.chance():
         d.add(np.array([*lead, *spatial], np.float32), constant=0.5)
         return
-    d.add(None if d.version >= 13 else np.array([], np.float32))
+    d.add(absent)
     target = [max(1, int(n * s)) for n, s in zip(sizes, spatial, strict=True)]
-    if d.version >= 18 and d.chance(0.3) and some:
-        d.set(keep_aspect_ratio_policy=d.pick(["stretch", "not_larger", "not_smaller"]))
     d.add(np.array([*(x.shape[:2] if lead else ()), *target], np.int64), constant=0.5)
-
-
-@generator("GridSample")
-def grid_sample(d: Draft) -> None:
-    rank = 3 if d.version >= 20 and d.chance(0.3) else 2
-    param = "T1"
-    batch = d.integer(1, 2)
-    d.tensor([batch, d.integer(1, 3), *d.integers(1, 6, rank)], param, kinds="f")
-    grid = "T2" if d.allowed("T2") else "T1"
-    d.tensor([batch, *d.integers(1, 5, rank), rank], grid, -1.4, 1.4, kinds="f")
-    newer = d.version >= 20
-    modes = ["linear", "nearest", "cubic"] if newer else ["bilinear", "nearest", "bicubic"]
-    d.maybe(0.8, mode=d.pick(modes[: 2 if rank == 3 else 3]))
-    d.maybe(0.7, padding_mode=d.pick(["zeros", "border", "reflection"]))
-    d.maybe(align_corners=d.integer(0, 1))
-
-
-@generator("AffineGrid")
-def affine_grid(d: Draft) -> None:
-    rank = d.integer(2, 3)
-    batch = d.integer(1, 3)
-    d.tensor([batch, rank, rank + 1], "T1", kinds="f")
-    d.add(np.array([batch, d.integer(1, 3), *d.integers(1, 4, rank)], np.int64), constant=0.5)
-    d.maybe(align_corners=d.integer(0, 1))
