@@ -14,10 +14,10 @@ import onnx
 from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
 IR_VERSION = 10
-_NUMPY: dict[str, np.dtype] = {"float": np.dtype(np.float32), "double": np.dtype(np.float64)} | {
-    name: np.dtype(name)
+_NUMPY: dict[str, np.dtype] = {
+    {"float32": "float", "float64": "double"}.get(name, name): np.dtype(name)
     for name in (
-        *("float16", "bool", "int8", "int16", "int32", "int64"),
+        *("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64"),
         *("uint8", "uint16", "uint32", "uint64"),
     )
 }
