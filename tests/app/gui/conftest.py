@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,6 @@ from app.gui.launch import BatchChild
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.app.gui.runs import wait_for_end
-from tests.app.gui.windows import contents
 
 
 @pytest.fixture
@@ -54,15 +53,3 @@ def larger() -> Iterator[None]:
     QApplication.setFont(font)
     yield
     QApplication.setFont(old_font)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the window shows to the report of a test that fails."""
-    report = yield
-    window = getattr(item, "funcargs", {}).get("window")
-    if call.when == "call" and report.failed and isinstance(window, MainWindow):
-        report.sections.append(("the window", contents(window)))
-    return report

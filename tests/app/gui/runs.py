@@ -11,7 +11,7 @@ import onnx
 
 from app.analysis.columns.rows import Rows
 from app.cases.case import Case
-from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
+from app.cases.round import WARMUP, RoundResult
 from app.cases.status import Status
 from app.gui.launch import BatchChild
 from app.machine.environment import describe_host
@@ -23,6 +23,7 @@ from app.run_folder.manifest import new_manifest
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.diagnostics import Diagnostic
+from tests.app.gui import synthetic
 from tests.exporters.support import model_of
 
 
@@ -46,13 +47,8 @@ def fake_plan(model: Path, name: str = "t", rounds: int = 1, **options: Sequence
 
 def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
     """RECORD records back to back; the first `warmup` of them are marked so."""
-    latency = np.round(np.asarray(list(latencies_us)) * 1e3).astype(np.int64)
-    rows = np.zeros(len(latency), RECORD)
-    rows["finished_ns"] = np.cumsum(latency)
-    rows["started_ns"] = rows["scheduled_ns"] = rows["finished_ns"] - latency
-    rows["phase"] = MEASURED
-    rows["phase"][:warmup] = WARMUP
-    return rows
+    latency_ns = np.round(np.asarray(list(latencies_us)) * 1e3).astype(np.int64)
+    return synthetic.records(latency_ns, warmup=warmup)
 
 
 MLP = Plan(sweeps=(Sweep(models=("mlp",)),))
@@ -60,21 +56,15 @@ MLP = Plan(sweeps=(Sweep(models=("mlp",)),))
 
 def new_run(path: Path, cases: Sequence[Case], rounds: int = 1, plan: Plan = MLP) -> RunFolder:
     """A run folder that is being written by this process; `close` it to end that."""
-    lengths = named_lengths()["quick"]
+    lengths, host = named_lengths()["quick"], describe_host()
     folder = RunFolder.create(
         path,
         new_manifest(
-            name="t",
-            seed=0,
-            rounds=rounds,
-            time_limit_s=lengths.time_limit_s,
-            limits=lengths.limits,
-            plan=plan,
-            cases=cases,
-            environment=describe_host(),
+            name="t", seed=0, rounds=rounds, time_limit_s=lengths.time_limit_s,
+            limits=lengths.limits, plan=plan, cases=cases, environment=host,
         ),
-    )
-    folder.begin(describe_host())
+    )  # fmt: skip
+    folder.begin(host)
     return folder
 
 

