@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+from app.gui.editor.editor import SweepEditor
 from app.gui.launch import BatchChild
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
@@ -42,6 +43,16 @@ def window(
         if child.exit_code() is None:
             os.killpg(child.pid, signal.SIGTERM)
             assert wait_for_end(child) is not None
+
+
+@pytest.fixture
+def editor(qtbot: QtBot) -> Iterator[SweepEditor]:
+    sweep_editor = SweepEditor()
+    qtbot.addWidget(sweep_editor)
+    sweep_editor.resize(380, 900)
+    sweep_editor.show()
+    yield sweep_editor
+    sweep_editor.close_background()
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ from tests.app.run_folder.runs import CASE, OTHER
 from tests.app.runs.history.pasts import nights_at
 from tests.golden.folders import unpack
 
-START_PAGE_CASE = Case("cnn_tiny", "fake")
-
 
 def test_recent_runs_and_what_is_being_measured_are_opened_by_their_rows(
     qtbot: QtBot, tmp_path: Path
@@ -36,29 +34,28 @@ def test_recent_runs_and_what_is_being_measured_are_opened_by_their_rows(
     page = StartPage(lambda: tmp_path)
     qtbot.addWidget(page)
 
-    def rows() -> dict[str, QPushButton]:
-        """By what a screen reader calls them."""
-        buttons = page.findChildren(QPushButton)
-        return {row.accessibleName(): row for row in buttons if row.isVisible()}
+    def row(name: str) -> QPushButton | None:
+        """By what a screen reader calls it."""
+        buttons = (b for b in page.findChildren(QPushButton) if b.isVisible())
+        return next((b for b in buttons if b.accessibleName() == f"open {name}"), None)
 
     def opened(name: str) -> Path:
-        qtbot.waitUntil(lambda: f"open {name}" in rows(), timeout=10_000)
+        qtbot.waitUntil(lambda: row(name) is not None, timeout=10_000)
         with qtbot.waitSignal(page.open_asked) as blocker:
-            rows()[f"open {name}"].click()
+            if (button := row(name)) is not None:
+                button.click()
         return Path(blocker.args[0])
 
     page.show()
     page.show_recent([tmp_path / "one", tmp_path / "two"])
     assert opened("two") == tmp_path / "two"
-    with new_run(tmp_path / "monday", [START_PAGE_CASE]):
-        pass
-    with new_run(tmp_path / "tuesday", [START_PAGE_CASE]):
+    new_run(tmp_path / "monday", [OTHER]).close()
+    with new_run(tmp_path / "tuesday", [OTHER]):
         assert running_sweeps(tmp_path) == ((tmp_path / "tuesday").resolve(),)
         page.look()
         assert opened("tuesday") == (tmp_path / "tuesday").resolve()
     page.look()
-    assert "open tuesday" not in rows()
-    assert running_sweeps(tmp_path / "none") == ()
+    assert row("tuesday") is None and running_sweeps(tmp_path / "none") == ()
 
 
 def test_a_case_is_followed_over_the_runs_beside_the_open_one(
@@ -100,11 +97,7 @@ def test_an_imported_run_is_under_its_own_clock_and_ranked_by_nothing(
     open_run(window, qtbot, unpack("imported", tmp_path))
     wait_for_summaries(window, qtbot)
     assert set(statuses(window)) == {"imported"}
-    model = window.table.model
     assert window.progress.bar.format() == "imported", "no process is to tell anything of it"
-    clock = [column.key for column in model.columns].index("clock")
-    clocks = {model.index(row, clock).data() for row in range(model.rowCount())}
-    assert clocks == {"wall of benchmark_app", "wall of pyperf"}
     qtbot.waitUntil(lambda: window.badge.headline.startswith("imported: all "))
     series = seen(window).series
     assert {legend_text(case).partition(" (")[2] for case in series} == {LEGEND}
@@ -131,19 +124,12 @@ def test_the_badge_says_what_is_wrong_and_each_line_finds_its_cases(
     badge, busy = window.badge, f"Show: {rendering.title(BUSY)}: 3 of 14 cases"
 
     def links() -> dict[str, QToolButton]:
+        badge.open()
         return {link.accessibleName(): link for link in badge.links}
 
-    def is_there() -> bool:
-        badge.open()
-        return busy in links()
-
-    qtbot.waitUntil(is_there, timeout=30_000)
-    assert badge.isVisible() and badge.panel.isVisible()
+    qtbot.waitUntil(lambda: busy in links(), timeout=30_000)
     assert badge.text().startswith("wrong output: 1 of 14 cases"), "the gravest first"
-    assert len(badge.groups) <= 6
     assert badge.groups[0].cause == "Failed cases"
-    few = rendering.title(diagnostic("few_rounds", rounds=1))
-    assert any(few in text for text in links())
     (group,) = (entry for entry in badge.groups if entry.cause == "Disturbed machine")
     assert group.action == one_line(rendering.action(BUSY))
     QTest.mouseClick(links()[busy], Qt.MouseButton.LeftButton)
@@ -153,8 +139,7 @@ def test_the_badge_says_what_is_wrong_and_each_line_finds_its_cases(
         keys = {entry.key for entry in window.views.by_key[key].series}
         assert keys == {case.case_id for case in CASES[:3]}, "the filter holds for every view"
     window.table.filter_by("")
-    assert window.table.filter.rowCount() == 14
-    assert len(window.views.by_key["ranking"].series) == 14
+    assert window.table.filter.rowCount() == len(window.views.by_key["ranking"].series) == 14
     assert "1 of 14 cases failed" in window.progress.bar.format()
 
 

@@ -80,9 +80,7 @@ def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea)
     area.resize(760, 500)
     QApplication.processEvents()
     controls = area.places["distribution"].plots["histogram"].controls
-    hidden_controls = [
-        control for control in controls._offered() if control.parentWidget() is controls.panel
-    ]
+    hidden_controls = [c for c in controls._offered() if c.parentWidget() is controls.panel]
     assert hidden_controls and controls.more.isVisible()
     QTest.mouseClick(controls.more, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(controls.panel.isVisible)

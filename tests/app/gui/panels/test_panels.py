@@ -4,6 +4,7 @@ import errno
 import os
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,37 +33,33 @@ CASE = Case("cnn_tiny", "fake")
 def state(tmp_path: Path) -> RunState:
     """A run whose second round of four is in flight."""
     live = Live(
-        "measuring",
-        rounds_total=4,
-        rounds_done=1,
-        case_id=CASE.case_id,
-        round=1,
-        phase="measure",
-        iterations=100,
-        p50_us=24.123,
-        eta_s=200.0,
-    )
+        "measuring", rounds_total=4, rounds_done=1, case_id=CASE.case_id, round=1,
+        phase="measure", iterations=100, p50_us=24.123, eta_s=200.0,
+    )  # fmt: skip
     with new_run(tmp_path / "run", [CASE], rounds=4) as folder:
         LiveFile(folder).write(live, always=True)
-        reader = RunReader(tmp_path / "run")
-        run_state = reader.poll()
-        reader.close()
+        with closing(RunReader(tmp_path / "run")) as reader:
+            run_state = reader.poll()
     assert run_state is not None
     return run_state
 
 
-def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.resize(1200, 90)
-    panel.show()
+@pytest.fixture
+def panel(qtbot: QtBot) -> ProgressLine:
+    progress = ProgressLine()
+    qtbot.addWidget(progress)
+    progress.resize(1200, 90)
+    progress.show()
+    return progress
+
+
+def test_progress_tells_what_p99_still_needs(panel: ProgressLine, state: RunState) -> None:
     panel.show_run(state)
-    texts = {key: label.text() for key, label in panel.values.items()}
-    assert texts["case"] == "cnn_tiny · fake"
-    assert texts["phase"] == "measuring"
-    assert texts["rounds"] == "2 of 4"
-    assert texts["missing"] == f"{needed_samples(0.99) - 100} samples"
-    assert texts["eta"] == "3 min 20 s"
+    told = {
+        "case": "cnn_tiny · fake", "phase": "measuring", "rounds": "2 of 4", "eta": "3 min 20 s",
+        "missing": f"{needed_samples(0.99) - 100} samples",
+    }  # fmt: skip
+    assert {key: panel.values[key].text() for key in told} == told
     assert panel.bar.value() == 1 and panel.bar.maximum() == 4
     panel.show_run(replace(state, samples_in_flight=100_000))
     assert panel.values["missing"].text() == "3 more rounds for an interval"
@@ -91,7 +88,7 @@ FULL, BROKEN = (f"run: {os.strerror(code)}" for code in (errno.ENOSPC, errno.EIO
     ],
 )
 def test_word_bar_and_tone_say_at_a_glance_how_a_run_stands(
-    qtbot: QtBot,
+    panel: ProgressLine,
     state: RunState,
     request_made: str | None,
     live_values: dict[str, Any],
@@ -99,13 +96,9 @@ def test_word_bar_and_tone_say_at_a_glance_how_a_run_stands(
     told: tuple[str, str, str | None],
 ) -> None:
     """A request of none: the process has ended."""
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.show()
     assert state.live is not None
     series = tuple(replace(state.series[0], status=status) for status in statuses)
-    live = replace(state.live, **live_values)
-    alive = request_made is not None
+    live, alive = replace(state.live, **live_values), request_made is not None
     panel.show_run(replace(state, alive=alive, live=live, series=series), request_made or "")
     word, bar, tone = told
     assert (panel.word.text() if panel.word.isVisible() else "") == word
@@ -114,12 +107,8 @@ def test_word_bar_and_tone_say_at_a_glance_how_a_run_stands(
 
 
 def test_exports_are_counted_and_their_time_is_no_promise(
-    qtbot: QtBot, state: RunState, monkeypatch: pytest.MonkeyPatch
+    panel: ProgressLine, state: RunState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.resize(1200, panel.sizeHint().height())
-    panel.show()
     panel.show_start()
     assert panel.bar.maximum() == 0, "it moves before anything is known"
     live = Live("exporting", exports_total=3, exporting=("mlp",), rounds_total=4, eta_s=12.0)
@@ -140,14 +129,12 @@ def test_exports_are_counted_and_their_time_is_no_promise(
 def test_the_log_follows_its_file_without_its_colours(qtbot: QtBot, tmp_path: Path) -> None:
     panel = LogPanel()
     qtbot.addWidget(panel)
-    panel.follow(tmp_path / "run.log")
-    panel.read_on()
-    assert panel.toPlainText() == ""
-    (tmp_path / "run.log").write_bytes(b"\x1b[32mexported\x1b[0m cnn_tiny\n")
-    panel.read_on()
-    with (tmp_path / "run.log").open("ab") as file:
-        file.write(b"round 1\n")
-    panel.read_on()
+    file = tmp_path / "run.log"
+    panel.follow(file)
+    for content in (b"", b"\x1b[32mexported\x1b[0m cnn_tiny\n", b"round 1\n", b""):
+        panel.read_on()
+        with file.open("ab") as log:
+            log.write(content)
     panel.read_on()
     assert panel.toPlainText() == "exported cnn_tiny\nround 1\n"
 

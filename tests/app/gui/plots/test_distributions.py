@@ -54,40 +54,34 @@ def _choice(view: PlotView) -> PartChoice:
     return next(iter(view.findChildren(PartChoice)))
 
 
-def _visible_range(view: HistogramView) -> tuple[float, float]:
-    """The latencies between which all samples lie, in milliseconds."""
+def _shown(view: HistogramView, part: str = "") -> list[float]:
+    """The ends of the bins that hold samples of this part, in milliseconds."""
+    if part:
+        _choice(view).choose(part)
     _, rows = view.table()
-    ends = [value for row in rows for value in row[2:4] if isinstance(value, float)]
-    return min(ends) / 1e3, max(ends) / 1e3
+    return sorted(value / 1e3 for row in rows for value in row[2:4] if isinstance(value, float))
 
 
 def test_the_histogram_shows_latency_service_and_queueing_of_an_open_loop(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), [_make_overload()])
-    choice = _choice(view)
-    assert choice.isVisible()
+    assert _choice(view).isVisible()
     assert "from when runs were due" in view.heading._note
-    low, high = _visible_range(view)
-    assert low <= 2.0 and high == pytest.approx(102.0, rel=0.03)
-    choice.choose("service")
-    low, high = _visible_range(view)
-    assert (low, high) == pytest.approx((2.0, 2.0), rel=0.03)
-    assert view.heading._title == "Service time histogram"
-    assert view.table()[0][2:4] == ["service_from_us", "service_to_us"]
-    choice.choose("queue")
-    assert _visible_range(view)[1] == pytest.approx(100.0, rel=0.03)
+    latency, service, queue = (_shown(view, part) for part in ("", "service", "queue"))
+    assert (latency[0], latency[-1]) == pytest.approx((2.0, 102.0), rel=0.03)
+    assert (service[0], service[-1]) == pytest.approx((2.0, 2.0), rel=0.03)
+    assert queue[-1] == pytest.approx(100.0, rel=0.03)
     assert sum(int(str(row[4])) for row in view.table()[1]) == RUNS, "a wait of none counts too"
 
 
 def test_a_closed_loop_has_no_parts_to_choose(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, HistogramView(), [series(count=400)])
+    closed, opened = series(count=400), _make_overload()
+    view = on_screen(qtbot, HistogramView(), [closed])
     assert not _choice(view).isVisible()
-    assert "due" not in view.heading._note
-    view.set_series([series(count=400), _make_overload()])
+    view.set_series([closed, opened])
     view.refresh()
-    assert _choice(view).isVisible()
     _choice(view).choose("queue")
-    assert {row[0] for row in view.table()[1]} == {_make_overload().label}
-    view.set_series([series(count=400)])
+    assert {row[0] for row in view.table()[1]} == {opened.label}
+    view.set_series([closed])
     view.refresh()
     assert view.table()[1], "what was chosen for open loops hides no closed one"
 
@@ -193,10 +187,10 @@ def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive_and_keys_zoom_and_
     box, ctrl = view.published_box, Qt.KeyboardModifier.ControlModifier
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Plus, ctrl)
-    zoomed_range = plot.viewRange()[0]
-    assert zoomed_range[1] - zoomed_range[0] < 0.9 * (whole[1] - whole[0])
+    zoomed = plot.viewRange()[0]
+    assert zoomed[1] - zoomed[0] < 0.9 * (whole[1] - whole[0])
     QTest.keyClick(box, Qt.Key.Key_Right, ctrl)
-    assert plot.viewRange()[0][0] > zoomed_range[0]
+    assert plot.viewRange()[0][0] > zoomed[0]
     QTest.keyClick(box, Qt.Key.Key_0, ctrl)
     assert plot.viewRange()[0] == pytest.approx(whole)
 

@@ -19,7 +19,6 @@ from app.gui.plots.axes import LogAxis, NamesAxis, NinesAxis, time_axis
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.figure_view import axis_item
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.histogram_panels import ROW_PX
 from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.gui.plots.trace import NameLayer
 from app.present.figure import Axis, Figure
@@ -36,8 +35,6 @@ def test_many_series_stand_in_rows_that_are_named_and_few_are_filled(qtbot: QtBo
     assert isinstance(names, NamesAxis)
     assert list(names.names) == [f"batch {k}" for k in range(1, 13)]
     assert len(view.panel.columns.columns) == 12
-    tall = abs(view.panel.columns.y_px(1.0) - view.panel.columns.y_px(0.0))
-    assert tall >= 0.9 * ROW_PX
     view.layout_choice.choose("overlaid")
     assert not view.panel.in_rows, "what was chosen holds for any number"
     for count, is_filled in ((12, False), (4, False), (3, True), (1, True)):
@@ -101,7 +98,6 @@ def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) 
     names = view.plots[0].getAxis("left")
     assert isinstance(names, NamesAxis)
     assert names.names[3] == "batch 4", "the clock that all share is in the heading"
-    assert "mlp · ort-cpu" in view.heading._note and "wall clock" in view.heading._note
     long = [f"{case.label} with an option of its own that is long" for case in view.series]
     for width, is_whole in ((2400, True), (700, False)):
         view.resize(width, 500)
@@ -129,7 +125,6 @@ def test_large_letters_leave_a_low_plot_half_of_its_view_and_its_rows_apart(qtbo
         QApplication.processEvents()
         view.refresh()
         QApplication.processEvents()
-        assert view.legend.size().height() < 0.25 * view.canvas.height()
         high = [plot.getViewBox().rect().height() for plot in view.plots]
         assert sum(high) > 0.3 * view.canvas.height()
         assert min(high) > 2.5 * QFontMetricsF(plot_font()).height()

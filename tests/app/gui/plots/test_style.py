@@ -22,10 +22,7 @@ CPU, TWO = ("ort-cpu",), ("ort-cpu", "openvino-cpu")
 FOUR = (*TWO, "torch-cpu", "fpga:v80")
 SWEEPS = {
     "two models": grid(("a", "b")),
-    "models by batches": grid(("a", "b", "c"), CPU, (1, 4, 16, 64)),
-    "runtimes by batches": grid(("a",), FOUR, (1, 2, 4, 8, 16, 32)),
     "everything": grid(("a", "b", "c"), FOUR, (1, 4, 16)),
-    "eight models": grid("abcdefgh", CPU, (1, 2)),
     "nine models": grid("abcdefghi", CPU, (1, 2, 4, 8)),
     "forty sizes": grid(("a",), CPU, range(1, 41)),
 }

@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.series import Series
+from app.cases.round import MEASURED
 from app.gui.plots.base import PlotView
 from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.histogram import HistogramView
@@ -33,15 +34,14 @@ def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
     number = int(np.argmax(case_series.counts))
     middle = 0.5 * (np.log10(EDGES_S[number]) + np.log10(EDGES_S[number + 1]))
     readout = hover(view, at(view, middle, 1.0))
-    latency = np.concatenate([r["finished_ns"] - r["started_ns"] for r in case_series.rounds])
-    latency = latency[np.concatenate([r["phase"] for r in case_series.rounds]) == 1]
-    bins = view.panel.drawn[0].bins
-    k = int(np.searchsorted(bins.edges_s, 10.0**middle, side="right")) - 1
-    low, high = bins.edges_s[k : k + 2] * 1e9
-    count = int(((latency >= low) & (latency < high)).sum())
-    faster = 100.0 * float((latency < low).mean())
-    assert f"{count:,} samples" in readout
-    assert f"slower than {faster:.1f}"[:-1] in readout
+    measured = np.concatenate(case_series.rounds)
+    measured = measured[measured["phase"] == MEASURED]
+    latency = measured["finished_ns"] - measured["started_ns"]
+    edges_s = view.panel.drawn[0].bins.edges_s
+    k = int(np.searchsorted(edges_s, 10.0**middle, side="right")) - 1
+    low, high = edges_s[k : k + 2] * 1e9
+    assert f"{int(((latency >= low) & (latency < high)).sum()):,} samples" in readout
+    assert f"slower than {100.0 * float((latency < low).mean()):.1f}"[:-1] in readout
     # To a pixel: the plot is over a thousand of them wide, for less than a decade.
     assert float(readout.partition(" µs")[0]) == pytest.approx(10.0**middle * 1e6, rel=0.005)
 
@@ -92,24 +92,21 @@ def test_shift_and_the_mouse_mark_a_range_which_says_what_is_in_it_and_is_in_pic
     view.brushed.connect(brushes.append)
     view.brushed.connect(lambda brush: view.show_brush(Lit(brush) if brush else None))
     (left, right), (low, high) = whole = view.plots[0].viewRange()
-    middle = 0.5 * (low + high)
+    middle, is_bins = 0.5 * (low + high), view_class is HistogramView
     unmarked = picture()
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, right - 0.01, middle))
     assert picture() == unmarked, "a picture has no crosshair"
-    begin, end = left + 0.2 * (right - left), right
-    if view_class is HistogramView:
-        begin, end = np.log10(25e-6), np.log10(40e-6)
-    drag(view, at(view, begin, middle), at(view, end, middle))
+    ends = np.log10((25e-6, 40e-6)) if is_bins else (left + 0.2 * (right - left), right)
+    drag(view, at(view, ends[0], middle), at(view, ends[1], middle))
     view.refresh()
     assert len(brushes) >= 2, "the range is told while it is drawn"
-    assert view.lit is not None
+    assert view.lit is not None and picture() != unmarked
     assert f"{view.lit.of(view.series[0]).samples:,} samples" in view.crosshair.box.plain
-    assert picture() != unmarked
-    if view_class is HistogramView:
+    if is_bins:
         assert view.plots[0].viewRange()[0] == whole[0], "a plain drag moves the plot"
         width = (right - left) / view.plots[0].getViewBox().sceneBoundingRect().width()
-        ends = np.log10(brushes[-1].low_s), np.log10(brushes[-1].high_s)
-        assert ends == pytest.approx((begin, end), abs=2 * width)
+        told = np.log10((brushes[-1].low_s, brushes[-1].high_s))
+        assert told == pytest.approx(ends, abs=2 * width)
     view.drop_readout()
     view.refresh()
     assert view.lit is None and not view.crosshair.box.isVisible()
@@ -242,11 +239,8 @@ US = 1000
 
 def _case(*rounds: list[float], warmup: int = 0, key: str = "a") -> Series:
     """Rounds of samples of so many microseconds, back to back."""
-    arrays = tuple(
-        records((np.array(latency_us) * US).astype(np.int64), warmup=warmup)
-        for latency_us in rounds
-    )
-    return replace(series(key=key, count=10, rounds=1), rounds=arrays)
+    arrays = [records((np.array(us) * US).astype(np.int64), warmup=warmup) for us in rounds]
+    return replace(series(key=key, count=10, rounds=1), rounds=tuple(arrays))
 
 
 def test_a_range_has_the_measured_samples_from_its_low_end_to_below_its_high_one() -> None:
