@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.analysis.plot_data.series import Series, ranked
+from app.analysis.plot_data.series import Series, is_not_valid
 from app.cases.column import Row
 from app.cases.status import FAILED, INCOMPLETE, STATUSES, WELL, Tone
 from app.formatting.text import one_line
@@ -92,20 +92,22 @@ class Issue:
 
 
 def quality_of(series: Series) -> Quality:
+    """As `row_quality`, also of a case that waits or is being measured."""
+    return row_quality(series.row, series.status, bool(series.damage))
+
+
+def row_quality(row: Row, status: str, is_damaged: bool) -> Quality:
     """Whether a case's figures can be taken as they are, are doubted, or are of a failure; what is
     damaged is doubted."""
-    if series.status in FAILED:
+    if status in FAILED:
         return "failed"
-    if series.status in ("partial", "imported") or is_invalid(series) or series.row.get("warnings"):
-        return "doubted"
-    if series.damage:
-        return "doubted"
-    return "sound"
+    is_whole = status not in ("partial", "imported") and not (status == "ok" and is_not_valid(row))
+    return "sound" if is_whole and not row.get("warnings") and not is_damaged else "doubted"
 
 
 def is_invalid(series: Series) -> bool:
     """Whether a measurement that ended well broke its own protocol."""
-    return series.status == "ok" and not ranked([series])
+    return series.status == "ok" and is_not_valid(series.row)
 
 
 def issues_of(

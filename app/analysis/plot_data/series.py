@@ -18,7 +18,7 @@ from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.comparison.pairing import Pair
 from app.analysis.comparison.published_figures import published_for
 from app.cases.case import Case, identity_test
-from app.cases.column import Blank
+from app.cases.column import Blank, Row
 from app.cases.dimensions import GRID
 from app.cases.round import latency_ns
 from app.cases.status import Status
@@ -180,12 +180,13 @@ def ranked(series: Sequence[Series]) -> list[Series]:
     return [
         case_series
         for case_series in series
-        if case_series.status == "ok" and _is_valid(case_series)
+        if case_series.status == "ok" and not is_not_valid(case_series.row)
     ]
 
 
-def _is_valid(series: Series) -> bool:
-    return str(series.row.get("valid", True)).lower() not in ("false", "0")
+def is_not_valid(row: Row) -> bool:
+    """Of a row of this program, or of a CSV file, which has texts."""
+    return str(row.get("valid", True)).lower() in ("false", "0")
 
 
 def variants(series: Sequence[Series]) -> dict[str, str]:

@@ -45,15 +45,7 @@ class RankedCase:
 
     @property
     def is_hollow(self) -> bool:
-        """Whether it is not to be ranked as it stands: simulated, doubted, or without an interval,
-        as a single round is."""
-        case_series, median = self.series, quoted(self.series, "p50")
-        has_interval = median is not None and median.low_us is not None
-        return (
-            case_series.clock == "simulated"
-            or quality_of(case_series) != "sound"
-            or not has_interval
-        )
+        return self.series.clock == "simulated" or quality_of(self.series) != "sound"
 
     def figure(self, name: str) -> float | None:
         value = number(self.series, name)
@@ -97,7 +89,7 @@ class RankingView(FigureView):
         )
         left_out -= len(series)
         notes = [clocks_text(series), "dot p50, diamond p99, line 95 % interval"]
-        notes += ["hollow: doubted, simulated or of too few rounds"]
+        notes += ["hollow: simulated, or doubted: its row has warnings"]
         if left_out > 0:
             cases = "case" if left_out == 1 else "cases"
             notes.append(f"{left_out:,} {cases} without a valid figure: see Details")

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.insights.quality import row_quality
 from app.cases.column import Row, number_of
 from app.cases.scenario import CLOSED_LOOP
 from app.formatting import text
@@ -64,8 +65,9 @@ class TimedCase:
 
     @property
     def is_hollow(self) -> bool:
-        """Whether the figure is simulated, or not to be ranked."""
-        return self.simulated or not self.is_well
+        damage = self.run.damaged.get(self.case_id)
+        quality = row_quality(self.row, str(self.row["status"]), bool(damage))
+        return self.simulated or quality != "sound"
 
     @property
     def name(self) -> str:
@@ -134,7 +136,7 @@ _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 _SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 _DODGE = 0.7
 """Marks of several series in one lane share this much of it, so that none hides another."""
-HOLLOW = "Hollow: simulated, or not valid."
+HOLLOW = "Hollow: simulated, or doubted: its row has warnings."
 
 
 class Drawn(Protocol):

@@ -51,7 +51,6 @@ def cases() -> list[Series]:
         _case("torch-cpu", 25.0),
         _case("fpga:v80", 0.5, "simulated"),
         _case("ort-cpu", 10.0, warnings="busy"),
-        _case("openvino-cpu", 12.0, latency_p50_ci_low_us=None, latency_p50_ci_high_us=None),
         replace(failed("ort-cuda", "m", "unavailable", "no GPU"), label="m · ort-cuda"),
     ]
 
@@ -61,15 +60,13 @@ def test_rows_are_sorted_clocks_apart_on_one_scale_and_hollow_where_in_doubt(
 ) -> None:
     view = on_screen(qtbot, RankingView(), cases)
     wall, simulated = (layer.figure for layer in figures_of(view))
-    assert [name.split(",")[0] for name in wall.y.names] == [
-        "ort-cpu", "openvino-cpu", "torch-cpu",
-    ]  # fmt: skip
+    assert [name.split(",")[0] for name in wall.y.names] == ["ort-cpu", "torch-cpu"]
     assert simulated.y.names == ("fpga:v80",)
     assert (wall.title, simulated.title) == ("Wall clock", "Simulated")
     assert "1 case without" in view.heading._note, "a failure has no place, and is not hidden"
     dots = [s for s in (*wall.series, *simulated.series) if s.symbol == "circle"]
     hollow = {series.cases[0]: series.marks[0].is_hollow for series in dots}
-    assert hollow == {"torch-cpu": False, "fpga:v80": True, "ort-cpu": True, "openvino-cpu": True}
+    assert hollow == {"torch-cpu": False, "fpga:v80": True, "ort-cpu": True}
     for figure in ("latency", "throughput_per_s"):
         view.figure_choice.choose(figure)
         assert view.plots[0].viewRange()[0] == view.plots[1].viewRange()[0]

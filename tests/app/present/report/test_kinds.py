@@ -25,12 +25,14 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.present.console.run_summary import FASTEST
 from app.present.report.comparison_figures import hosts as drawn
+from app.present.report.figures import timed_cases
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import read_manifest
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
 from exporters import install_layout
+from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.slo_search import searched
 from tests.app.capabilities.tuning import tuned_runs
@@ -81,6 +83,19 @@ def test_devices_are_beside_each_other_the_fastest_first_and_the_simulated_named
     rates = [bars.marks[0].x for bars in figure.series[1:]]
     assert rates == pytest.approx([400_000, 200_000], rel=1e-3)
     assert figure.series[0].marks[0].is_hollow and "simulated" in figure.y.names[0]
+
+
+def test_a_figure_is_hollow_where_its_row_is_in_doubt(path: Path) -> None:
+    run = open_run(path)
+    warned = [replace(m, row={**m.row, "warnings": "busy"}) for m in run.measured]
+    fault = diagnostic("samples_damaged", round=0, damage="order")
+    damaged = replace(run.run, damaged={ORT.case_id: {0: fault}})
+    hollow = [
+        {case.case_id for case in timed_cases(read, rows) if case.is_hollow}
+        for read, rows in ((run.run, run.measured), (run.run, warned), (damaged, run.measured))
+    ]
+    sound, every = {CARD.case_id}, {c.case_id for c in (ORT, OV, CARD)}
+    assert hollow == [sound, every, {CARD.case_id, ORT.case_id}]
 
 
 def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> None:
