@@ -6,14 +6,10 @@ import csv
 import math
 import re
 from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from exporters.models import catalogue
-from runtimes import fpga
 from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion, Queries, Scheduled
 from runtimes.fpga.card.compiler import Compiled, compile_graph
@@ -187,26 +183,6 @@ def test_nothing_overlaps_in_the_published_figures() -> None:
             assert hidden_us(row.compile()) == 0.0
 
 
-def test_both_directions_of_the_published_transfers_add_up() -> None:
-    """No row of the table leaves the card while another arrives: the page says what follows."""
-    with (files("runtimes.fpga.cards") / "link_sdk27.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    times_us = {
-        (row["mode"], int(row["input_bytes"]), int(row["output_bytes"])): float(row["mean_us"])
-        for row in rows
-    }
-    shares = []
-    for (mode, inputs, outputs), time_us in times_us.items():
-        empty_us = times_us[mode, 64, 64]
-        if min(inputs, outputs) >= 2048:
-            alone_us = times_us[mode, inputs, 64] + times_us[mode, 64, outputs] - 2 * empty_us
-            shares.append((time_us - empty_us) / alone_us)
-    assert len(shares) == 48
-    # Had they passed at once, equal sizes would take half of the sum.
-    assert min(shares) > 0.75
-    assert 0.97 < float(np.median(shares)) < 1.03
-
-
 def test_rows_that_arrive_while_the_first_product_issues_cost_nothing() -> None:
     """8 rows of 512 bytes: 2048 bytes beyond the calibrated ones take 0.065 us each way. The
     product of 64 tiles issues 8 x 11 cycles at 300 MHz, 0.257 us of them after the first row."""
@@ -265,16 +241,6 @@ def test_answers_come_in_order_and_queries_after_each_other() -> None:
     assert samples.clock == "simulated"
 
 
-def test_equal_cards_divide_a_query() -> None:
-    program = compile_graph(mlp(256, 384, 128).graph(), STILL)
-    ends = [
-        int(simulate(program, Queries(1, 1200), np.random.default_rng(1), cards).finished_ns[-1])
-        for cards in (1, 2, 3)
-    ]
-    assert ends[0] / ends[1] == pytest.approx(2, rel=0.01)
-    assert ends[0] / ends[2] == pytest.approx(3, rel=0.01)
-
-
 def test_equal_cards_answer_arrivals_at_once_and_one_request_no_faster() -> None:
     program = compile_graph(mlp(256, 384, 128).graph(), STILL)
     times = Scheduled(np.array([0, 0, 0]))
@@ -287,7 +253,6 @@ def test_equal_cards_answer_arrivals_at_once_and_one_request_no_faster() -> None
 
 
 ROWS = read_rows()
-FOLDER = Path(fpga.__file__).parent
 
 
 def label(row: Row) -> str:
@@ -333,16 +298,6 @@ def test_constants_in_the_card_files_are_the_fit_of_the_tables(predicted: list[P
         assert card.jitter_us == pytest.approx(published.jitter_us(predicted), abs=2e-4)
 
 
-def test_at_most_six_numbers_are_fitted() -> None:
-    """Every fitted line of the card files says so; equal lines are one number."""
-    fitted_names = set()
-    for path in sorted((FOLDER / "cards").glob("*.toml")):
-        for line in path.read_text("utf-8").splitlines():
-            if "# fitted" in line:
-                fitted_names.add(line.strip())
-    assert 0 < len(fitted_names) <= 6
-
-
 def test_left_out_rows_are_predicted_nearly_as_well(predicted: list[Predicted]) -> None:
     errors = np.abs(left_out_errors(predicted))
     assert errors.mean() <= 4
@@ -353,18 +308,6 @@ def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None
     page = (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
     assert table(predicted) in page
     assert fits_table(predicted) in page
-
-
-def test_no_model_is_named_in_code_or_cards() -> None:
-    names = {row.model for row in ROWS} | set(catalogue.names())
-    pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b", re.IGNORECASE)
-    for path in (*FOLDER.rglob("*.py"), *FOLDER.rglob("*.toml"), *FOLDER.rglob("*.c")):
-        match = pattern.search(path.read_text("utf-8"))
-        assert match is None, f"{path.name} names {match and match[0]}"
-
-
-def test_the_cards_are_those_of_the_tables() -> None:
-    assert {row.card.lower() for row in ROWS} == set(card_keys())
 
 
 def test_the_predictions_are_those_of_the_model() -> None:

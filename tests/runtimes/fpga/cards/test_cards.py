@@ -20,17 +20,6 @@ def write(folder: Path, text: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    ("key", "clock_mhz", "cores", "block", "tiles"),
-    [("v80", 300, 6, 32, 24576), ("ia-840f", 320, 3, 64, 1536), ("ia-420f", 320, 6, 32, 3072)],
-)
-def test_the_cards_hold_the_public_facts(
-    key: str, clock_mhz: float, cores: int, block: int, tiles: int
-) -> None:
-    card = load_card(key)
-    assert (card.clock_mhz, card.cores, card.block, card.tiles) == (clock_mhz, cores, block, tiles)
-
-
 def test_the_plain_release_is_the_newest_with_a_table_of_networks() -> None:
     for key in card_keys():
         card = load_card(key)
@@ -136,15 +125,3 @@ def test_the_public_designs_leave_memory_for_activations() -> None:
         "ia-840f": 13272 * 2560 + 45640 * 80 - 12 * 2**20,
         "ia-420f": 7110 * 2560 + 24360 * 80 - 6 * 2**20,
     }
-
-
-@pytest.mark.parametrize("key", card_keys())
-def test_the_page_has_the_resources_of_each_card(key: str) -> None:
-    page = (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
-    card = load_card(key)
-    assert card.part is not None
-    products = f"| {card.name} | {card.multiplications:,} of {card.part.multiplications:,} ("
-    (row,) = [line for line in page.splitlines() if line.startswith(products)]
-    assert f"| {card.part.dsp_blocks:,} | {card.weight_bytes / 2**20:.0f} MiB" in row
-    left = card.part.memory_bytes - card.weight_bytes
-    assert f"| {card.part.memory_bytes / 2**20:.1f} MiB | {left / 2**20:.1f} MiB" in row

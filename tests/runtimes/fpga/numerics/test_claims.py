@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import onnxruntime
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
@@ -20,7 +20,6 @@ from exporters.models.catalogue import by_suite
 from exporters.types import axes_key, load_reference
 from exporters.worker import export
 from runtimes.fpga import provider
-from runtimes.fpga.numerics import windows as geometry
 from runtimes.fpga.numerics.operator import round_bf16
 from tests.checkout import ROOT
 from tests.exporters.support import nodes_of
@@ -115,30 +114,19 @@ LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", COMPUTED)
-def test_the_card_computes_what_it_claims(case: str) -> None:
-    op, x, weights, attributes = COMPUTED[case]
-    kind = TensorProto.BOOL if x.dtype == np.bool_ else TensorProto.FLOAT
+@pytest.mark.parametrize("case", [*COMPUTED, *LEFT])
+def test_the_card_computes_what_it_claims_and_leaves_forms_with_two_meanings(case: str) -> None:
+    op, x, weights, attributes = (COMPUTED | LEFT)[case]
+    kind = TensorProto.BOOL if x.dtype == np.bool_ else attributes.get("to", FLOAT)
     proto = node(op, x, weights, kind, **attributes)
     session = card_session(proto)
-    assert taken(session) == [op]
+    assert taken(session) == [op] * (case in COMPUTED)
     (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
-    assert actual.shape == expected.shape
-    assert actual.dtype == expected.dtype
-    if kind == TensorProto.BOOL:
+    assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+    if case in LEFT or kind == TensorProto.BOOL:
         assert np.array_equal(actual, expected)
     else:
         assert np.allclose(actual, expected, rtol=2e-2, atol=2e-2)
-
-
-@pytest.mark.parametrize("case", LEFT)
-def test_forms_with_two_meanings_are_left_to_the_cpu(case: str) -> None:
-    op, x, weights, attributes = LEFT[case]
-    proto = node(op, x, weights, attributes.get("to", FLOAT), **attributes)
-    session = card_session(proto)
-    assert taken(session) == []
-    (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
-    assert np.array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(
@@ -168,14 +156,6 @@ def test_nothing_is_reduced_to_what_onnx_says(
     assert taken(session) == [op]
     (actual,) = session.run(None, {"x": np.zeros((0, 2), np.float32)})
     np.testing.assert_array_equal(actual, np.full(shape, value, np.float32), strict=True)
-
-
-def test_a_window_that_fits_nowhere_takes_nothing() -> None:
-    window = geometry.Window(
-        size=(3,), stride=(2,), dilation=(2,), begin=(1,), end=(0,), output=(0,)
-    )
-    padded_array = window.pad(np.ones((1, 2), np.float32), 0.0)
-    assert [tap.shape for tap in window.taps(padded_array)] == [(1, 0)] * 3
 
 
 @pytest.mark.parametrize(("size", "kernel", "is_taken"), [(2, 3, False), (3, 3, True)])
@@ -295,33 +275,23 @@ def test_every_bf16_value_rounds_to_itself() -> None:
     assert np.array_equal(round_bf16(every), every, equal_nan=True)
 
 
-@given(st.integers(0, 0x7F7E))
-def test_halfway_goes_to_the_even_neighbour(upper: int) -> None:
-    low, half, high = np.array(
-        [upper << 16, (upper << 16) + 0x8000, (upper + 1) << 16], np.uint32
-    ).view(np.float32)
-    even = low if upper % 2 == 0 else high
-    assert round_bf16(half) == even
-    assert round_bf16(np.nextafter(half, low)) == low
-    assert round_bf16(np.nextafter(half, high)) == high
+EDGES = np.array(
+    # Halfway between two neighbours and beside it, NaN of other bits, and beyond the largest.
+    [0x3F808000, 0x3F818000, 0x3F807FFF, 0x3F808001, 0x7F800001, 0xFFFFFFFF, 0x7F7FFFFF],
+    np.uint32,
+).view(np.float32)
 
 
 @given(st.lists(st.floats(width=32), min_size=1, max_size=50))
-def test_agrees_with_an_independent_conversion(values: list[float]) -> None:
+@example(EDGES.tolist())
+def test_bf16_agrees_with_an_independent_conversion(values: list[float]) -> None:
     array = np.array(values, np.float32)
     with np.errstate(all="ignore"):
         expected = array.astype(ml_dtypes.bfloat16).astype(np.float32)
     assert np.array_equal(round_bf16(array), expected, equal_nan=True)
-
-
-def test_no_nan_turns_into_a_number() -> None:
-    payloads = np.array([0x7F800001, 0x7FFFFFFF, 0xFF800001, 0xFFFFFFFF], np.uint32)
-    assert np.isnan(round_bf16(payloads.view(np.float32))).all()
-
-
-def test_beyond_the_largest_number_lies_infinity() -> None:
-    assert round_bf16(np.float32(3.4e38)) == np.inf
-    assert round_bf16(np.float32(-3.4e38)) == -np.inf
+    assert np.array_equal(
+        round_bf16(EDGES), [1, 1.015625, 1, 1.0078125, np.nan, np.nan, np.inf], True
+    )
 
 
 def test_shape_is_kept_and_the_argument_left_alone() -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -56,13 +55,6 @@ def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
     assert not disagreement(actual, expected)
     assert not (actual.view(np.uint32) & 0xFFFF).any()
     assert np.abs(actual - expected).max() > 0
-
-
-def test_a_graph_without_cpu_nodes_needs_no_cpu() -> None:
-    options = quiet_options()
-    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    session = card_session(mlp(), options=options)
-    assert session.run(None, rows())[0].shape == (2, 8)
 
 
 def test_an_open_dimension_is_left_to_the_cpu_and_can_be_fixed() -> None:
@@ -170,15 +162,6 @@ def test_a_graph_that_does_not_fit_says_how_many_tiles_it_needs() -> None:
     assert type(caught.value).__name__ == "InvalidArgument"
 
 
-def test_weights_in_a_file_of_their_own_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "mlp.onnx"
-    onnx.save(mlp(), path, save_as_external_data=True, location="weights", size_threshold=0)
-    session = card_session(path)
-    assert taken(session) == ["MatMul", "Relu"]
-    x = rows()
-    assert not disagreement(session.run(None, x)[0], cpu_session(mlp()).run(None, x)[0])
-
-
 def test_parts_that_fit_alone_must_fit_together() -> None:
     """A graph split by a CPU node is several programs on one card."""
     proto = model(
@@ -271,20 +254,3 @@ except Exception as error:
     command = [sys.executable, "-c", code]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert process.stdout == "True\n"
-
-
-def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
-    path = tmp_path / "mlp.onnx"
-    onnx.save(mlp("batch"), path)
-    example = ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py"
-    process = subprocess.run(
-        [sys.executable, str(example), str(path), "batch=2"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (process.returncode, process.stderr) == (0, "")
-    assert "y (2, 8)" in process.stdout
-    assert "simulated on V80" in process.stdout
