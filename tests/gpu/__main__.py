@@ -13,10 +13,12 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from runtimes import registry
 from runtimes.cuda import driver
 from tests.gpu.checks import GPU_RUNTIMES
 from tests.gpu.processes import Place, RuntimeChecks
@@ -41,18 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if difference:
         parser.error(f"--out: {flags.out} holds checks of {difference}. Use another folder.")
     runtimes = flags.runtimes or GPU_RUNTIMES
-    with tempfile.TemporaryDirectory() as models, Record(flags.out) as record:
+    # Those that are not there come first: they need no part of the time.
+    runtimes = sorted(runtimes, key=lambda name: bool(registry.load(name).availability()))
+    record, end = Record(flags.out), begin + flags.minutes * 60
+    with tempfile.TemporaryDirectory() as models:
         place = Place(Path(models), flags.out, flags.stand_in, flags.limit)
-        end = begin + flags.minutes * 60
-        checks = [RuntimeChecks(runtime, place, record, end) for runtime in runtimes]
-        # Those that are not there come first: they need no part of the time.
-        checks.sort(key=RuntimeChecks.start)
-        for index, part in enumerate(checks):
-            left_s = max(end - time.monotonic(), 0)
+        for index, runtime in enumerate(runtimes):
+            now = time.monotonic()
             # A runtime that is slow, or hangs, leaves their part of the time to the others.
-            part.deadline = time.monotonic() + left_s / (len(checks) - index)
-            part.run()
-        counts = record.counts()
+            deadline = now + max(end - now, 0) / (len(runtimes) - index)
+            RuntimeChecks(runtime, place, record, deadline).run()
+    counts = Counter(line.verdict for line in record.lines.values())
     numbers = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
     print(f"{counts.total()} checks: {numbers}; {time.monotonic() - begin:.0f} s")
     if counts["fail"]:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import IO, Self
 
 from app.present.document import Block, Paragraph, Points, names, table
 from app.present.terminal import as_markdown
@@ -60,42 +59,28 @@ class Record:
     not run is made again."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / FILE_NAME
-        self.lines = {line.key: line for line in read(folder) if line.verdict != "not run"}
-        partial = path.with_suffix(".partial")
-        with partial.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([COLUMNS, *map(astuple, self.lines.values())])
-            _flush(file)
-        partial.replace(path)
-        self._file = path.open("a", newline="", encoding="utf-8")
+        self._path = folder / FILE_NAME
+        self.lines = {line.key: line for line in read(folder)}
+
+    def has_verdict(self, key: tuple[str, str, str]) -> bool:
+        return key in self.lines and self.lines[key].verdict != "not run"
 
     def add(self, line: Line) -> None:
-        """Write a line, so that it outlives whatever ends the process next."""
+        """Write the file with a line more, so that it outlives whatever ends the process next."""
         self.lines[line.key] = line
-        csv.writer(self._file).writerow(astuple(line))
-        _flush(self._file)
-
-    def counts(self) -> Counter[str]:
-        return Counter(line.verdict for line in self.lines.values())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        partial = self._path.with_suffix(".partial")
+        with partial.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([COLUMNS, *map(astuple, self.lines.values())])
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self._path)
 
 
 def read(folder: Path) -> Iterator[Line]:
-    """The lines of an earlier call; one that was cut off while it was written is left out."""
+    """The lines of an earlier call."""
     if (path := folder / FILE_NAME).exists():
         with path.open(newline="", encoding="utf-8") as file:
-            lines = [Line(*row) for row in csv.reader(file) if len(row) == len(COLUMNS)]
-        yield from (line for line in lines if line.verdict in VERDICTS)
-
-
-def _flush(file: IO[str]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+            yield from (Line(**row) for row in csv.DictReader(file))
 
 
 def main(arguments: Sequence[str]) -> int:

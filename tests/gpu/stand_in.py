@@ -25,7 +25,7 @@ from runtimes.errors import OutOfMemory
 from runtimes.execution import Execution, Spans
 from runtimes.options import SESSIONS, Option, Request, Settings
 from tests.gpu.models import FLOAT_BYTES, Sizes
-from tests.gpu.subject import Limits
+from tests.gpu.subject import CudaDevice, Limits
 
 STAND_IN_SIZES = Sizes(
     rows=64,
@@ -50,9 +50,7 @@ STAND_INS = {
     "early-return": "a run returns before the device is done",
     "impossible-speed": "a run is faster than the device's arithmetic",
     "short-events": "events tell half of the time",
-    "no-events": "there are no events",
     "always-tf32": "products are rounded though TF32 is not allowed",
-    "never-tf32": "TF32 is allowed, stated and not used",
     "unstated-tf32": "TF32 is used and called fp32",
     "unwritten-outputs": "outputs are written by the first run alone",
     "frozen-inputs": "a recorded graph computes on the inputs that it was recorded with",
@@ -62,9 +60,7 @@ STAND_INS = {
     "unnamed-memory-error": "too little memory is an error of another kind",
     "broken-after-memory-error": "no run is right after too little memory",
     "spin-only": "the host spins, whatever was set",
-    "misstated-sync": "the wait is stated as spin, whatever was set",
     "blocking-queue": "queueing a run waits for it",
-    "unfinished-queue": "the wait for queued runs returns early",
     "uneven-sessions": "every second session is a tenth slower",
     "double-energy": "the energy counter counts twice",
     "slow-torch": "torch.utils.benchmark tells a tenth more",
@@ -74,10 +70,10 @@ STAND_INS = {
 }
 
 
-class StandInDevice:
+class StandInDevice(CudaDevice):
     """The simulated device: a queue of work on a clock of its own."""
 
-    def __init__(self, defect: str = CORRECT) -> None:
+    def __init__(self, defect: str = CORRECT) -> None:  # without the driver
         self.name = f"host stand-in, {STAND_INS[defect]}"
         self.defect = defect
         self.free_bytes = _ALL_MEMORY
@@ -177,7 +173,7 @@ class StandInSession(Session):
         self.lanes = (StandInLane(self._engine.lanes[0], request, device, sum(self._durations)),)
         defect, options = device.defect, request.options
         tf32 = bool(options["tf32"]) and defect != "unstated-tf32"
-        sync = "spin" if defect in ("spin-only", "misstated-sync") else str(options["sync"])
+        sync = "spin" if defect == "spin-only" else str(options["sync"])
         self.execution = Execution(
             provider="stand-in",
             precision="tf32" if tf32 else "fp32",
@@ -186,9 +182,7 @@ class StandInSession(Session):
             facts={"sync": sync},
         )
 
-    def spans(self, runs: int) -> Spans | None:
-        if self._device.defect == "no-events":
-            return None
+    def spans(self, runs: int) -> Spans:
         factor = 0.5 if self._device.defect == "short-events" else 1.0
         h2d, compute, d2h = (
             np.full(runs, round(part * factor), np.int64) for part in self._durations
@@ -208,7 +202,6 @@ class StandInLane(Lane):
         self._engine, self._device, self._duration_ns = engine, device, duration_ns
         self._spins = request.options["sync"] == "spin" or device.defect == "spin-only"
         self._rounds = bool(request.options["tf32"]) or device.defect == "always-tf32"
-        self._rounds = self._rounds and device.defect != "never-tf32"
         self._is_frozen = device.defect == "frozen-inputs" and bool(request.options["cuda_graph"])
         self._runs = 0
         self.run = self._run
@@ -253,8 +246,7 @@ class StandInLane(Lane):
             self._device.wait(self._spins)
 
     def _synchronize(self) -> None:
-        if self._device.defect != "unfinished-queue":
-            self._device.wait(self._spins)
+        self._device.wait(self._spins)
 
 
 _last_inputs: list[Any] = []
@@ -269,7 +261,7 @@ def durations(request: Request, device: StandInDevice) -> tuple[float, float, fl
     sizes = STAND_IN_SIZES
     is_chain = request.model.name == "chain"
     flop = 2.0 * sizes.rows * sizes.width * sizes.width * sizes.layers if is_chain else 0.0
-    tf32 = (bool(options["tf32"]) or defect == "always-tf32") and defect != "never-tf32"
+    tf32 = bool(options["tf32"]) or defect == "always-tf32"
     peak = limits.tf32_flop_per_s if tf32 else limits.fp32_flop_per_s
     compute = max(flop / peak, 2 * size / limits.memory_bytes_per_s) * 1e9
     if defect == "impossible-speed":

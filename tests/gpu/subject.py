@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -35,40 +34,12 @@ class Limits:
     """Through the bus, one way."""
 
 
-class Device(Protocol):
-    """A GPU, or the host stand-in for one."""
-
-    name: str
-
-    def now_ns(self) -> int:
-        """The clock that runs are timed by."""
-
-    def cpu_ns(self) -> int:
-        """The calling thread's time on a core."""
-
-    def synchronize(self) -> None:
-        """Wait for all work of the process on the device, whoever queued it."""
-
-    def limits(self) -> Limits: ...
-
-    def energy_j(self) -> float:
-        """The device's energy counter as the product reads it; NotRun without one."""
-
-    def power_log(self) -> Callable[[], list[float]]:
-        """Begin to note the device's power by another program; the call ends it, in watts."""
-
-    def torch_chain_ns(self, rows: int, width: int, layers: int) -> float:
-        """The chain of products by torch.utils.benchmark; NotRun where torch has no GPU."""
-
-    def close(self) -> None: ...
-
-
 # Bytes per second and lane of each PCIe generation, after its line code.
 _PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
 
 
 class CudaDevice:
-    """The first GPU that the process may use, by the driver alone."""
+    """The first GPU that the process may use, by the driver alone; its clock times the runs."""
 
     def __init__(self) -> None:
         self.name = driver.device_names()[0]
@@ -79,9 +50,11 @@ class CudaDevice:
         return time.perf_counter_ns()
 
     def cpu_ns(self) -> int:
+        """The calling thread's time on a core."""
         return time.thread_time_ns()
 
     def synchronize(self) -> None:
+        """Wait for all work of the process on the device, whoever queued it."""
         # Not made before it is needed: how a context waits is set before an engine makes it.
         self._gpu = self._gpu or driver.Gpu(0)
         self._gpu.make_current()
@@ -97,6 +70,7 @@ class CudaDevice:
         )
 
     def energy_j(self) -> float:
+        """The device's energy counter as the product reads it; NotRun without one."""
         try:
             import pynvml
         except ImportError:
@@ -112,6 +86,7 @@ class CudaDevice:
         return reading.energy_mj / 1e3
 
     def power_log(self) -> Callable[[], list[float]]:
+        """Begin to note the device's power by another program; the call ends it, in watts."""
         command = [*self._smi("power.draw.instant"), "-lms", "50"]
         try:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -126,6 +101,7 @@ class CudaDevice:
         return finish
 
     def torch_chain_ns(self, rows: int, width: int, layers: int) -> float:
+        """The chain of products by torch.utils.benchmark; NotRun where torch has no GPU."""
         import torch
         from torch.utils import benchmark
 
@@ -184,7 +160,9 @@ class Finding:
 class Subject:
     """Keeps the last session open, so that checks of one configuration share it."""
 
-    def __init__(self, runtime: Runtime, device: Device, models: Models, cache_dir: str) -> None:
+    def __init__(
+        self, runtime: Runtime, device: CudaDevice, models: Models, cache_dir: str
+    ) -> None:
         self.runtime, self.device, self.models = runtime, device, models
         self._cache_dir = cache_dir
         self._key: object = None
