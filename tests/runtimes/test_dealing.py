@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from app.contract.graphs import streamed
-from exporters.diagnostics import codes, diagnostic
+from exporters.diagnostics import diagnostic
 from runtimes import registry
 from runtimes.base import Checked, Runtime, Session
 from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
@@ -23,7 +21,6 @@ from runtimes.session.session_group import (
     refuse_sessions,
 )
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.stepped import bind_apart, run_all_at_once
 
 
 def devices_of(runtime: Runtime, device: str, **options: OptionValue) -> list[str]:
@@ -154,15 +151,3 @@ def test_a_check_is_of_each_device(graphs: Graphs) -> None:
     assert check_availability(registry.load("tensorrt-rtx"), "0+sm89") != check_availability(
         Fake(), "0+1"
     )
-
-
-def test_a_real_engine_computes_on_each_of_its_devices(graphs: Graphs) -> None:
-    """OpenVINO's CPU by its name and as what AUTO chooses: two names of one device here."""
-    settings = Settings(device="CPU+AUTO", threads=1, options={"sessions": 2})
-    runtime = registry.load("openvino")
-    with compile_sessions(runtime, graphs.step, {"batch": 1}, settings) as session:
-        inputs = bind_apart(session)
-        for x, results in zip(inputs, run_all_at_once(session, 20), strict=True):
-            assert np.allclose(results, streamed(x[None])[0], atol=1e-5)
-        assert session.execution.provider == "CPU"
-        assert "sessions_differ" not in codes(session.execution.warnings)

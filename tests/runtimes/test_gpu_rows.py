@@ -21,10 +21,8 @@ from app.cases.scenario import Condition
 from app.workers.measure import measure_round
 from exporters.codec import to_json
 from exporters.types import ExportedModel
-from runtimes.base import Available, Device
+from runtimes.base import Available
 from runtimes.cuda import runtime as libraries
-from runtimes.onnxruntime import gpu_runtimes
-from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import parse_spec
 from runtimes.tensorrt.runtime import TensorRt
@@ -33,6 +31,7 @@ from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
 
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-cuda")
+pytestmark = pytest.mark.usefixtures("tensorrt_here")
 SHORT = Limits(min_s=0.02, max_s=1.0, min_samples=10, warmup_min_s=0.01, warmup_max_s=0.2)
 
 no_gpu_here = pytest.mark.skipif(
@@ -90,33 +89,11 @@ def test_a_sweep_names_the_missing_library_and_has_no_latency(
     assert list((tmp_path / "run" / "samples").glob("*.bin")) == []
 
 
-@no_gpu_here
-@pytest.mark.parametrize("runtime", [OrtCuda, OrtTensorRt])
-def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
-    graphs: Graphs,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    runtime: type[OrtCuda | OrtTensorRt],
-    driver: Driver,
-) -> None:
-    monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
-    monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
-    monkeypatch.setattr(gpu_runtimes, "_tf32_of_process", [])
-    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
-    result = measured(graphs.dense, runtime.name, tmp_path)
-    assert result.status == "unavailable"
-    assert runtime.provider in result.reason
-    assert "cannot open shared object file" in result.reason
-    assert (result.samples, result.iterations, result.device_name) == ("", 0, "")
-    assert not (tmp_path / "samples.bin").exists()
-
-
 @pytest.fixture
 def tensorrt_here(monkeypatch: pytest.MonkeyPatch, tensorrt: ModuleType) -> None:
     monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
 
 
-@pytest.mark.usefixtures("tensorrt_here")
 def test_the_device_clock_stands_beside_the_host_clock(graphs: Graphs, tmp_path: Path) -> None:
     result = measured(graphs.dense, "tensorrt", tmp_path)
     assert (result.status, result.clock, result.boundary) == ("ok", "wall", "host"), result.reason
@@ -134,7 +111,6 @@ def test_the_device_clock_stands_beside_the_host_clock(graphs: Graphs, tmp_path:
     assert "h2d_p50_us" not in device_row.facts
 
 
-@pytest.mark.usefixtures("tensorrt_here")
 def test_a_process_says_which_gpu_it_computes_on_and_how_it_ended_before_it_closes(
     graphs: Graphs, tmp_path: Path, driver: Driver
 ) -> None:
@@ -156,7 +132,6 @@ def test_a_process_says_which_gpu_it_computes_on_and_how_it_ended_before_it_clos
     assert result.reason == events[-1]["reason"]
 
 
-@pytest.mark.usefixtures("tensorrt_here")
 @pytest.mark.parametrize(("device", "sessions", "first"), [("1+0", 2, "11"), ("0+1", 4, "10")])
 def test_devices_share_the_work_each_with_sessions_of_its_own(
     graphs: Graphs, tmp_path: Path, driver: Driver, device: str, sessions: int, first: str
@@ -174,7 +149,6 @@ def test_devices_share_the_work_each_with_sessions_of_its_own(
     assert driver.live == 0
 
 
-@pytest.mark.usefixtures("tensorrt_here")
 @pytest.mark.parametrize(
     ("limit", "status", "said"),
     [(2**20, "ok", ""), (20, "out_of_memory", "the GPU's memory"), (0, "ok", "")],
@@ -193,7 +167,6 @@ def test_a_device_is_as_small_as_a_round_is_told(
         assert result.facts["sync"] == "block", "who makes it small has made the context too"
 
 
-@pytest.mark.usefixtures("tensorrt_here")
 @pytest.mark.parametrize("cuda_graph", [False, True])
 def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
     graphs: Graphs, tmp_path: Path, driver: Driver, cuda_graph: bool
@@ -212,7 +185,6 @@ def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
     assert driver.live == 0
 
 
-@pytest.mark.usefixtures("tensorrt_here")
 def test_a_device_without_such_a_cache_is_unsupported(
     graphs: Graphs, tmp_path: Path, driver: Driver
 ) -> None:

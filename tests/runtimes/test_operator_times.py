@@ -74,13 +74,6 @@ def test_runs_before_those_that_are_told_do_not_count(graphs: Graphs) -> None:
     assert all(op.time_us % 1 == 0.5 for op in ops), "one run, cut to whole microseconds"
 
 
-def test_torch_names_the_module_and_the_kernel(graphs: Graphs) -> None:
-    with bound("torch-cpu", graphs.wide) as session:
-        ops = session.operator_times(5)
-    assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
-    assert all(op.engine_name.startswith("aten::") for op in ops)
-
-
 def test_memory_and_waiting_of_nodes_come_with_their_times(graphs: Graphs) -> None:
     with bound("ort-cpu", graphs.wide, replace(PROFILED, threads=2)) as session:
         ops = session.operator_times(3)

@@ -91,24 +91,6 @@ def test_each_turn_makes_the_calls_of_whose_turn_it_is() -> None:
     assert finished_ns[4] == -1, "no more than there are turns"
 
 
-def test_states_are_fed_back_after_every_run() -> None:
-    state, output = np.zeros(3, np.float32), np.zeros(3, np.float32)
-    calls = TimedCalls([call_of(lambda: output.__setitem__(..., state + 1))], [Copy(state, output)])
-    calls.time(*room(4), 4)
-    calls.time(*room(3), 3)
-    assert state.tolist() == [7, 7, 7]
-
-
-def test_sets_are_fed_in_turn_from_block_to_block() -> None:
-    seen_values: list[int] = []
-    input_array = np.array([0])
-    sets = [[Copy(input_array, np.array([number]))] for number in (1, 2, 0)]
-    calls = TimedCalls([call_of(lambda: seen_values.append(int(input_array[0])))], sets=sets)
-    calls.time(*room(4), 4)
-    calls.time(*room(3), 3)
-    assert seen_values == [0, 1, 2, 0, 1, 2, 0]
-
-
 def test_a_copy_that_does_not_fill_its_target_is_refused() -> None:
     with pytest.raises(ValueError, match="4 bytes do not fill 8"):
         TimedCalls([], [Copy(np.zeros(1), np.zeros(1, np.float32))])

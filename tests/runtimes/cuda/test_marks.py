@@ -189,14 +189,6 @@ def test_a_profiler_gets_the_round_and_its_phases(
     assert "nvtx_unavailable" not in codes(result.warnings)
 
 
-def test_without_a_profiler_nothing_is_called(
-    graphs: Graphs, calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(nvtx.LISTENER, raising=False)
-    assert measured(graphs.dense, "ort-cpu", tmp_path).status == "ok"
-    assert not calls.exists()
-
-
 def test_a_profiler_without_the_library_is_a_warning(
     graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,8 +19,8 @@ WEIGHTS = (np.random.default_rng(0).normal(size=(16, 8)) / 4).astype(np.float32)
 
 def model(
     nodes: Sequence[onnx.NodeProto],
-    inputs: Mapping[str, Sequence[int | str]],
-    outputs: Mapping[str, Sequence[int | str] | None],
+    inputs: Mapping[str, Sequence[int | str | None]],
+    outputs: Mapping[str, Sequence[int | str | None] | None],
     constants: Mapping[str, np.ndarray] | None = None,
     opset: int = 20,
     types: Mapping[str, int] | None = None,
@@ -28,7 +28,9 @@ def model(
     """A model of float32 tensors, save where `types` says otherwise."""
     types = types or {}
 
-    def values(shapes: Mapping[str, Sequence[int | str] | None]) -> list[onnx.ValueInfoProto]:
+    def values(
+        shapes: Mapping[str, Sequence[int | str | None] | None],
+    ) -> list[onnx.ValueInfoProto]:
         return [
             helper.make_tensor_value_info(name, types.get(name, TensorProto.FLOAT), shape)
             for name, shape in shapes.items()

@@ -1,4 +1,4 @@
-"""What torch exports for attention runs whole on the card: every float node, and its timing."""
+"""What torch exports for transformers runs whole on the card: every float node, and its timing."""
 
 from __future__ import annotations
 
@@ -40,36 +40,10 @@ class Attention(nn.Module):
         )
 
 
-class Padded(nn.Module):
-    """An encoder layer that is told which tokens are padding."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = encoder_layer()
-
-    def forward(self, x: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        return self.layer(x, src_key_padding_mask=padding)
-
-
-def encoder_layer() -> nn.Module:
-    return nn.TransformerEncoderLayer(WIDTH, HEADS, 2 * WIDTH, batch_first=True)
-
-
 X = torch.randn(1, HEADS, TOKENS, WIDTH, generator=torch.Generator().manual_seed(0))
-TOKENS_IN = X[:, 0]
 MASK = torch.ones(1, 1, TOKENS, TOKENS, dtype=torch.bool).tril()
 MASK[..., 2, :] = False
 """Row 2 may look at nothing."""
-PADDING = torch.tensor([[False] * 4 + [True] * 2])
-
-CASES: dict[str, tuple[Callable[[], nn.Module], Sequence[torch.Tensor]]] = {
-    "plain": (Attention, [X]),
-    "causal": (lambda: Attention(is_causal=True), [X]),
-    "mask of truth": (Attention, [X, MASK]),
-    "mask that is added": (Attention, [X, torch.where(MASK, 0.0, -torch.inf)]),
-    "encoder layer": (encoder_layer, [TOKENS_IN]),
-    "padding": (Padded, [TOKENS_IN, PADDING]),
-}
 
 
 def exported(module: nn.Module, inputs: Sequence[torch.Tensor], dynamo: bool) -> onnx.ModelProto:
@@ -105,13 +79,6 @@ def assert_runs_whole(proto: onnx.ModelProto, inputs: Sequence[torch.Tensor]) ->
     for actual, expected_output in zip(session.run(None, feeds), expected, strict=True):
         assert disagreement(actual, expected_output) == ""
     assert program.scheduler.after_idle(0).cycles > 0
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("case", CASES)
-def test_attention_of_torchs_exporter_runs_whole(case: str) -> None:
-    make_module, inputs = CASES[case]
-    assert_runs_whole(exported(make_module(), inputs, dynamo=True), inputs)
 
 
 def test_a_row_that_may_look_at_nothing_is_zero_as_the_graph_says() -> None:

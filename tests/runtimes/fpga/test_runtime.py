@@ -24,7 +24,7 @@ from runtimes.execution import AfterCompletion, Queries
 from runtimes.fpga import cards
 from runtimes.fpga.runtime import Fpga
 from runtimes.onnxruntime.errors import LaterIrVersion, compile_fault
-from runtimes.options import Settings
+from runtimes.options import OptionValue, Settings
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
 CARD = Settings(device="ia-420f", release="sdk26")
@@ -149,11 +149,6 @@ def test_options_make_a_hypothetical_card(save: Save) -> None:
     assert [word for _, word in card_facts] == ["extrapolated"] * 4
 
 
-def test_a_card_that_cannot_exist_is_unsupported(save: Save) -> None:
-    with pytest.raises(Unsupported, match="cores=100"):
-        Fpga().compile(save(mlp(32, 32)), {}, replace(CARD, options={"cores": 100}))
-
-
 def test_requests_are_dealt_over_equal_cards(save: Save) -> None:
     model, ends = save(mlp(256, 256)), []
     for count in (1, 4):
@@ -164,9 +159,14 @@ def test_requests_are_dealt_over_equal_cards(save: Save) -> None:
     assert 3 < ends[0] / ends[1] < 4.1
 
 
-def test_a_stream_stays_on_one_card(save: Save) -> None:
-    with pytest.raises(Unsupported, match="state"):
-        Fpga().compile(save(lstm_step(1, 32)), {}, replace(CARD, options={"cards": 2}))
+@pytest.mark.parametrize(
+    ("options", "told"), [({"cores": 100}, "cores=100"), ({"cards": 2}, "state")]
+)
+def test_what_no_card_can_do_is_unsupported(
+    save: Save, options: dict[str, OptionValue], told: str
+) -> None:
+    with pytest.raises(Unsupported, match=told):
+        Fpga().compile(save(lstm_step(1, 32)), {}, replace(CARD, options=options))
 
 
 def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:

@@ -115,42 +115,14 @@ def test_a_card_without_a_part_has_no_size() -> None:
     assert "[part]" in exc_info.value.remedy
 
 
-_ACTIVATIONS = ("Relu", "Sigmoid", "Tanh", "Erf")
-
-
-def random_graph(seed: int, least_nodes: int = 5, most_nodes: int = 50) -> Graph:
-    """A graph with as many nodes as drawn, of vectors with 8 to 512 elements."""
+def random_graph(seed: int) -> Graph:
+    """One of the three forms in a drawn size, as one request or a batch."""
     draw = random.Random(seed)
-    builder = ModelBuilder(f"random {seed}")
-    batch = draw.choice((1, 1, 1, 2, 8))
+    layers, batch = draw.randint(1, 8), draw.choice((1, 1, 2, 8))
     width = draw.choice((8, 32, 100, 256))
-    x = builder.input("x", [batch, width])
-    same_width = [x]
-    nodes = draw.randint(least_nodes, most_nodes)
     if draw.random() < 0.5:
-        state = builder.input("s", [batch, width])
-        following = builder.add("Tanh", builder.add("Add", x, state))
-        x = builder.add("Add", following, state)
-        builder.states.append(("s", following))
-    while len(builder.nodes) < nodes:
-        kind = draw.choice(("dense", "dense", "activation", "activation", "residual", "softmax"))
-        if kind == "dense":
-            following_width = draw.choice((8, 32, 100, 256, 512))
-            x = builder.add("Gemm", x, builder.weights(width, following_width))
-            if following_width != width:
-                same_width = []
-            width = following_width
-        elif kind == "activation":
-            x = builder.add(draw.choice(_ACTIVATIONS), x)
-        elif kind == "residual" and same_width:
-            x = builder.add("Add", x, draw.choice(same_width))
-        elif kind == "softmax":
-            x = builder.add("Softmax", x, axis=1)
-        same_width.append(x)
-    builder.output(x)
-    for _, output in builder.states:
-        builder.output(output)
-    return builder.graph()
+        return mlp(*draw.choices((8, 32, 100, 256, 512), k=layers + 1), batch=batch).graph()
+    return draw.choice((cnn_step, lstm_step))(layers, width, batch=batch).graph()
 
 
 @pytest.fixture

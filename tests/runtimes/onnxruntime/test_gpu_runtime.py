@@ -21,7 +21,6 @@ from exporters.types import Reference
 from runtimes.cuda import options as tf32
 from runtimes.cuda import runtime as libraries
 from runtimes.errors import NotAvailable, Unsupported
-from runtimes.execution import Execution, NodePlacement
 from runtimes.onnxruntime import execution as ort_execution
 from runtimes.onnxruntime import opening
 from runtimes.onnxruntime.execution import mark_shape_arithmetic
@@ -31,6 +30,7 @@ from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.onnxruntime.on_host import CPU
 from tests.runtimes.requests import request_of
 
+pytestmark = pytest.mark.usefixtures("pretended")
 HAS_GPU = libraries.devices() != ()
 """Asked before a driver is stood in for."""
 
@@ -40,7 +40,6 @@ def loads(provider: str) -> bool:
     return HAS_GPU and provider in onnxruntime.get_available_providers()
 
 
-@pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize("runtime", [OrtCuda(), OrtTensorRt()], ids=["cuda", "tensorrt"])
 @pytest.mark.parametrize("boundary", ["host", "device"])
 def test_a_provider_that_falls_back_is_unavailable_with_the_loader_words(
@@ -57,7 +56,6 @@ def test_a_provider_that_falls_back_is_unavailable_with_the_loader_words(
     assert exc_info.value.remedy
 
 
-@pytest.mark.usefixtures("pretended")
 def test_a_session_that_quietly_dropped_the_provider_is_not_accepted(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +70,6 @@ def test_a_session_that_quietly_dropped_the_provider_is_not_accepted(
             runtime.compile(graphs.dense, {"batch": 1}, Settings())
 
 
-@pytest.mark.usefixtures("pretended")
 def test_a_cuda_graph_needs_the_device_boundary(graphs: Graphs) -> None:
     for runtime in (OrtCuda(), OrtTensorRt()):
         with pytest.raises(Unsupported, match="boundary=device"):
@@ -81,7 +78,6 @@ def test_a_cuda_graph_needs_the_device_boundary(graphs: Graphs) -> None:
         runtime.refuse(graphs.dense, {"batch": 1}, settings)
 
 
-@pytest.mark.usefixtures("pretended")
 def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
     set_tf32_of_process(False)
     assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
@@ -90,7 +86,6 @@ def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
         set_tf32_of_process(True)
 
 
-@pytest.mark.usefixtures("pretended")
 def test_a_processs_environment_forbids_tf32_before_anything_is_loaded() -> None:
     runtime = OrtTensorRt()
     tf32_settings = Settings(options={"tf32": True})
@@ -104,7 +99,6 @@ def test_a_processs_environment_forbids_tf32_before_anything_is_loaded() -> None
     assert tf32.VARIABLE not in os.environ
 
 
-@pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize(("when_loaded", "told"), [("0", "fp32"), (None, "unknown")])
 def test_what_was_forbidden_after_libraries_were_loaded_is_not_called_fp32(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch, when_loaded: str | None, told: str
@@ -157,23 +151,6 @@ def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many
     assert session.get_inputs()[0].name == "x"
 
 
-def test_integer_arithmetic_elsewhere_is_listed_and_does_not_count() -> None:
-    provider = OrtCuda.provider
-    placement = mark_shape_arithmetic(
-        (
-            NodePlacement("conv", "Conv", provider, "fp32"),
-            NodePlacement("glue", "Gather", CPU, "integer"),
-            NodePlacement("shape", "Shape", CPU, "fp32"),
-            NodePlacement("resize", "Resize", CPU, "fp32"),
-            NodePlacement("unread", "Gather", CPU, "unknown"),
-        ),
-        provider,
-    )
-    execution = Execution(provider, "fp32", "GPU", "", placement=placement)
-    assert [n.node for n in execution.placement] == ["conv", "glue", "shape", "resize", "unread"]
-    assert [n.node for n in execution.elsewhere] == ["resize", "unread"]
-
-
 def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> None:
     """The assignment alone does not tell float work on the CPU from arithmetic on shapes."""
     model = graphs.save(
@@ -222,7 +199,6 @@ def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> N
     ],
     ids=["cuda", "tensorrt"],
 )
-@pytest.mark.usefixtures("pretended")
 def test_the_provider_knows_every_option_by_the_name_that_it_gets(
     graphs: Graphs, runtime: OrtCuda | OrtTensorRt, library: str
 ) -> None:
@@ -236,7 +212,6 @@ def test_the_provider_knows_every_option_by_the_name_that_it_gets(
         assert name.encode() in binary, name
 
 
-@pytest.mark.usefixtures("pretended")
 def test_the_providers_options_follow_the_case(graphs: Graphs) -> None:
     def values_of(runtime: OrtCuda | OrtTensorRt, settings: Settings) -> dict[str, str]:
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
@@ -255,7 +230,6 @@ def test_the_providers_options_follow_the_case(graphs: Graphs) -> None:
         OrtCuda().refuse(graphs.dense, {"batch": 1}, Settings(precision="int8"))
 
 
-@pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize(("release", "graphs_queued"), [("1.30.0", False), ("1.31.0", True)])
 def test_runs_are_queued_by_the_cuda_provider_alone_and_as_graphs_since_a_release(
     graphs: Graphs, release: str, graphs_queued: bool, monkeypatch: pytest.MonkeyPatch

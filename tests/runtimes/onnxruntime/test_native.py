@@ -58,26 +58,6 @@ def test_the_row_can_say_which_build_ran_and_in_which_precision(graphs: Graphs, 
 
 
 @BUILDS
-def test_states_are_fed_back_in_c_as_they_are_in_python(graphs: Graphs, build: str) -> None:
-    model, steps = graphs.step, 5
-    reference = reference_of(model, 1)
-    with opened(model, {"batch": 1}, call="c", build=build) as session:
-        lane = session.lanes[0]
-        lane.bind(reference.inputs)
-        time_in_c(session, steps)
-        in_c = lane.outputs()
-    with opened(model, {"batch": 1}, call="python") as session:
-        lane = session.lanes[0]
-        lane.bind(reference.inputs)
-        for _ in range(steps):
-            lane.run()
-            in_python = lane.outputs()
-            lane.advance()
-    for name, expected in in_python.items():
-        assert np.allclose(in_c[name], expected, rtol=1e-6, atol=1e-6)
-
-
-@BUILDS
 def test_an_output_of_unknown_size_is_the_engine_s_and_is_read_and_poisoned(
     graphs: Graphs, build: str
 ) -> None:

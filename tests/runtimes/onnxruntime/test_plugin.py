@@ -4,25 +4,25 @@ libraries that are none."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from app.contract.graphs import CHANNELS, STEPS, constant, node, streamed
+from app.contract.graphs import Graphs as ContractGraphs
 from app.workers.loop import WAIT, Block
 from app.workers.timing import loop_of, timing
 from exporters import install_layout
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel
-from runtimes.base import Session
+from runtimes.base import Runtime, Session
 from runtimes.errors import NotAvailable
 from runtimes.fpga.provider.abi import PROVIDER_NAME
 from runtimes.onnxruntime import plugin as plugin_devices
 from runtimes.onnxruntime.runtime import OrtEp
 from runtimes.options import OptionValue, Settings
-from tests.runtimes.contract import computes, reference_of, refusal
+from tests.runtimes.contract import RuntimeContract, computes, reference_of, refusal
 from tests.runtimes.graphs import Graphs, vector
 
 OURS = install_layout.module_name("runtimes.fpga.provider")
@@ -134,19 +134,35 @@ def test_what_is_no_provider_is_refused_with_its_reason(graphs: Graphs, tmp_path
         assert error_text in str(fault)
 
 
-@pytest.mark.skipif(
-    find_spec("onnxruntime_ep_openvino") is None, reason="onnxruntime-ep-openvino is not installed"
-)
-def test_a_vendor_s_package_is_opened_or_says_that_it_has_no_device_here(graphs: Graphs) -> None:
-    """It offers none on a processor of another maker; its memory is its own, so that a binding
-    would give it the inputs once only."""
-    reference = reference_of(graphs.step, 1)
-    try:
-        session = opened(graphs.step, "onnxruntime_ep_openvino")
-    except NotAvailable as fault:
-        assert "offers no device on this machine" in fault.cause
-        return
-    with session:
-        lane = session.lanes[0]
-        assert computes(lane, reference, BF16)
-        assert session.execution.provider == "OpenVINOExecutionProvider"
+class OfTheCard(OrtEp):
+    default_device = install_layout.module_name("runtimes.fpga.provider")
+
+
+class TestOrtEp(RuntimeContract):
+    """The card computes in bf16, which ONNX Runtime does not know."""
+
+    name = "ort-ep"
+    tolerance = 0.05
+    precision = "unknown"
+    untried = frozenset({f"device={other}" for other in ("cpu", "gpu", *range(1, 16))})
+
+    @pytest.fixture
+    def runtime(self) -> Runtime:
+        return OfTheCard()
+
+    def test_an_unknown_option_or_value_is_refused_with_the_known_ones(
+        self, runtime: Runtime, graphs: ContractGraphs
+    ) -> None:
+        """The provider alone knows its options."""
+        options = {"warp_speed": "9"}
+        runtime.refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+        with pytest.raises(Exception, match="warp_speed"):
+            runtime.compile(graphs.dense, {"batch": 1}, Settings(options=options))
+
+    def test_a_device_that_is_not_there_is_refused(
+        self, runtime: Runtime, graphs: ContractGraphs
+    ) -> None:
+        """A package is looked for where it is loaded."""
+        for settings in (Settings(device="nowhere"), Settings(device="/nowhere.so")):
+            with pytest.raises(NotAvailable):
+                runtime.compile(graphs.dense, {"batch": 1}, settings)

@@ -1,4 +1,4 @@
-"""OpenVINO keeps the contract, computes in what it was told, and tells nobody about it."""
+"""OpenVINO keeps the contract on each device, computes in what it was told, and tells nobody."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from exporters.codec import to_json
 from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
-from runtimes.errors import CompileFault, Unsupported
+from runtimes.errors import CompileFault, NotAvailable, Unsupported
 from runtimes.openvino.library import library
-from runtimes.openvino.runtime import OpenVinoCpu
+from runtimes.openvino.runtime import OpenVino, OpenVinoCpu, refuse_type
 from runtimes.options import OptionValue, Settings
 from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
@@ -146,34 +146,6 @@ def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs
             assert codes(session.execution.warnings) == ("precision_not_reported",)
 
 
-OWN_INTERFACE = """
-import json, sys
-sys.modules["openvino_telemetry"] = None
-import openvino
-core = openvino.Core()
-model = core.read_model(sys.argv[1])
-model.reshape({port: [1, *port.partial_shape[1:]] for port in model.inputs})
-compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-for node in compiled.get_runtime_model().get_ordered_ops():
-    info = {key: node.get_rt_info()[key].astype(str) for key in ("layerType", "runtimePrecision")}
-    print(info["layerType"], info["runtimePrecision"])
-"""
-
-
-def test_the_executed_types_are_those_of_the_engines_own_runtime_graph(graphs: Graphs) -> None:
-    process = subprocess.run(
-        [sys.executable, "-c", OWN_INTERFACE, graphs.step.path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    executed_types = dict(line.split() for line in process.stdout.splitlines())
-    with opened(graphs.step, batch=1) as session:
-        matrices = {node.precision for node in session.execution.placement if "Fully" in node.op}
-    assert executed_types["FullyConnected"] == "f32"
-    assert matrices == {"fp32"}
-
-
 def test_a_kernel_that_takes_less_than_a_microsecond_is_always_placed(graphs: Graphs) -> None:
     placements = set()
     for _ in range(12):
@@ -239,3 +211,81 @@ def test_several_sessions_that_are_pinned_to_the_same_cores_are_warned_of(
     with compile_sessions(OpenVinoCpu(), graphs.dense, {"batch": 1}, settings) as session:
         findings = [finding for finding in session.execution.warnings if finding == pinned_finding]
     assert len(findings) == warned, "once, however many sessions say it"
+
+
+class TestOpenVinoOnAuto(RuntimeContract):
+    name = "openvino"
+    untried = frozenset(
+        f"inference_precision={narrow_or_own}" for narrow_or_own in ("f16", "bf16", "device")
+    )
+
+
+def opened_on(
+    model: ExportedModel, device: str, threads: int = 1, **options: OptionValue
+) -> Session:
+    settings = Settings(threads=threads, device=device, options=options)
+    return OpenVino().compile(model, {"batch": 1}, settings)
+
+
+@pytest.mark.parametrize("device", ["CPU", "AUTO", "AUTO:CPU", "MULTI:CPU", "HETERO:CPU"])
+def test_the_row_tells_what_executed_whatever_chose_it(graphs: Graphs, device: str) -> None:
+    reference = reference_of(graphs.step, 1)
+    with opened_on(graphs.step, device, threads=2, streams=2) as session:
+        assert len(session.lanes) == 2
+        for lane in session.lanes:
+            assert computes(lane, reference)
+        execution = session.execution
+    assert execution.provider == "CPU"
+    assert execution.device_name == library().device_name("CPU")
+    assert execution.precision == "fp32"
+    assert {"xw_node", "hu_node"} <= {node.node for node in execution.placement}
+
+
+def test_more_streams_than_the_chosen_device_makes_are_refused(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="makes 1 stream of its threads and not 2"):
+        opened_on(graphs.step, "AUTO", threads=1, streams=2)
+
+
+def test_a_device_that_is_not_here_is_named_with_those_that_are(graphs: Graphs) -> None:
+    local_devices = library().devices()
+    if any(name.startswith("GPU") for name in local_devices):
+        pytest.skip("this machine has a GPU that OpenVINO computes on")
+    for device in ("GPU", "GPU.1", "AUTO:GPU+CPU", "HETERO:CPU+GPU"):
+        with pytest.raises(NotAvailable, match=r"finds no GPU(\.1)? on this machine") as exc_info:
+            opened_on(graphs.dense, device)
+        assert "CPU" in exc_info.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        ("gpu", "calls no device 'gpu'"),
+        ("HETERO", "HETERO needs the devices"),
+        ("MULTI", "MULTI needs the devices"),
+        ("CPU:GPU", "calls no device"),
+        ("AUTO:", "calls no device"),
+        ("AUTO:GPU,CPU", "calls no device"),
+    ],
+)
+def test_what_is_no_device_is_refused_by_its_words_alone(device: str, told: str) -> None:
+    with pytest.raises(NotAvailable, match=told) as exc_info:
+        OpenVino().refuse_device(device, "")
+    assert "openvino:" in exc_info.value.remedy
+
+
+def test_float32_is_stated_unless_the_type_is_left_to_the_device(graphs: Graphs) -> None:
+    """A processor with bf16 would take that on its own."""
+    device_precision = "bf16" if multiplies_bf16() else "fp32"
+    for inference_type, precision in (
+        ("graph", "fp32"),
+        ("f32", "fp32"),
+        ("device", device_precision),
+    ):
+        with opened_on(graphs.dense, "AUTO", inference_precision=inference_type) as session:
+            assert session.execution.precision == precision
+
+
+def test_a_device_without_float32_says_how_it_is_measured() -> None:
+    refuse_type("NPU", "f16", ("FP16", "INT8", "EXPORT_IMPORT"))
+    with pytest.raises(Unsupported, match="NPU does not compute in f32"):
+        refuse_type("NPU", "f32", ("FP16", "INT8", "EXPORT_IMPORT"))

@@ -93,14 +93,6 @@ def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
     place.release()
 
 
-def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> None:
-    place = HostPlace()
-    with opened(graphs.dense, boundary, place=place) as session:
-        waits_before = place.waits
-        session.lanes[0].run()
-        assert place.waits == waits_before + 1
-
-
 @pytest.mark.parametrize("name", ["step", "lookup"])
 def test_bf16_lies_between_float32_ends(
     graphs: Graphs, name: str, boundary: str, cuda_graph: bool

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +10,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from app.contract.graphs import CHANNELS, OUTPUTS, STEPS, streamed, weights
+from app.contract.graphs import CHANNELS, OUTPUTS, weights
 from exporters.agreement import TOLERANCE
-from exporters.codec import to_json
 from exporters.types import ExportedModel, Factory, Precision, TensorSpec
 from runtimes.base import Session
 from runtimes.errors import CompileFault, NotAvailable, Unsupported
@@ -23,10 +19,9 @@ from runtimes.options import Settings
 from runtimes.pytorch.runtime import TorchCpu
 from runtimes.pytorch.session import in_precision
 from runtimes.session import precision as host_cpu
-from runtimes.session.session_group import compile_sessions
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
+from tests.runtimes.stepped import streams
 
 pytestmark = pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
@@ -156,21 +151,6 @@ def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
 
 
 @pytest.mark.rare
-def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
-    graphs: Graphs, compiled: Settings
-) -> None:
-    import torch._dynamo as dynamo
-
-    settings = replace(compiled, options={**compiled.options, "sessions": 2})
-    with compile_sessions(TorchCpu(), graphs.step, {"batch": 1}, settings) as session:
-        graphs_before = dynamo.utils.counters["stats"]["unique_graphs"]
-        inputs = bind_apart(session)
-        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
-            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
-        assert dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before > 0
-
-
-@pytest.mark.rare
 def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: Settings) -> None:
     reference = reference_of(graphs.step, 1)
     with TorchCpu().compile(graphs.step, {"batch": 1}, compiled) as session:
@@ -206,34 +186,6 @@ def test_a_module_that_cannot_be_compiled_whole_is_unsupported(
     assert "eager" in exc_info.value.remedy
     assert "\n" not in str(exc_info.value)
     assert not torch.is_inference_mode_enabled()
-
-
-@pytest.mark.rare
-def test_compiling_leaves_no_thread_or_process_behind(graphs: Graphs, compiled: Settings) -> None:
-    script = f"""
-import json, sys, threading
-from pathlib import Path
-import psutil
-from exporters.codec import from_json
-from exporters.types import ExportedModel
-from runtimes.options import Settings
-from runtimes.session.session_group import compile_sessions
-from runtimes.pytorch.runtime import TorchCpu
-from runtimes.session import precision as host_cpu
-model = from_json(ExportedModel, json.loads(sys.stdin.read()))
-settings = {compiled!r}
-with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:
-    session.lanes[0].run()
-    print(threading.active_count(), len(psutil.Process().children()))
-"""
-    process = subprocess.run(
-        [sys.executable, "-c", script],
-        input=json.dumps(to_json(graphs.dense)),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert process.stdout.split() == ["1", "0"]
 
 
 def test_a_machine_without_a_compiler_is_told_what_to_install(

@@ -11,10 +11,7 @@ from runtimes.cuda.options import stated
 from runtimes.execution import OpTime
 from runtimes.session.precision import refuse_wider
 from runtimes.tensorrt import layers as operators
-from runtimes.tensorrt.engines import graph_operators
 from runtimes.tensorrt.layers import Layer, claimed, described_layers
-from tests.runtimes.graphs import Graphs
-from tests.runtimes.requests import request_of
 
 GRAPH = {"mm": "MatMul", "q": "QuantizeLinear", "relu": "Relu", "norm": "LayerNormalization"}
 
@@ -112,13 +109,6 @@ def test_the_nodes_of_a_fused_layer_are_found_whatever_stands_between_them() -> 
         text = f'{{"Layers": [{{"Name": "a", "LayerType": "kgen", "Metadata": "{metadata}"}}]}}'
         (layer,) = described_layers(text)
         assert layer.nodes == ("c[0]/Conv", "n")
-
-
-def test_a_file_that_cannot_be_read_leaves_the_doubt(graphs: Graphs) -> None:
-    inputs, outputs = graphs.dense.inputs, graphs.dense.outputs
-    request = request_of(graphs.save("gone", [], inputs, outputs, axes={"batch": 1}))
-    (graphs.folder / "gone.onnx").unlink()
-    assert graph_operators(request) == {}
 
 
 def described(*layers: tuple[str, str, str]) -> str:

@@ -36,10 +36,10 @@ from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
 from tests.runtimes.stepped import bind_apart, run_all_at_once
 
+pytestmark = pytest.mark.usefixtures("tensorrt")
 INVALID_CONTEXT = 201
 
 
-@pytest.mark.usefixtures("tensorrt")
 class TestTensorRt(RuntimeContract):
     name = "tensorrt"
 
@@ -55,9 +55,7 @@ class TestTensorRt(RuntimeContract):
         assert process.stdout.strip() == ""
 
 
-def test_a_thread_that_has_not_entered_cannot_run_a_stream(
-    graphs: Graphs, tensorrt: ModuleType
-) -> None:
+def test_a_thread_that_has_not_entered_cannot_run_a_stream(graphs: Graphs) -> None:
     with compiled(graphs, streams=2) as session, ThreadPoolExecutor(1) as thread:
         lane = session.lanes[1]
         error = thread.submit(lane.run).exception()
@@ -99,7 +97,7 @@ def test_the_builder_gets_the_settings_of_the_case(graphs: Graphs, tensorrt: Mod
 @pytest.mark.alone
 @pytest.mark.parametrize("cuda_graph", [False, True])
 def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
-    graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
+    graphs: Graphs, boundary: str, cuda_graph: bool
 ) -> None:
     reference = reference_of(graphs.wide, 1)
     settings = Settings(
@@ -125,9 +123,7 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
 @pytest.mark.skipif(
     not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
-def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
-    graphs: Graphs, tensorrt: ModuleType
-) -> None:
+def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(graphs: Graphs) -> None:
     reference = reference_of(graphs.step, 1)
     settings = Settings(options={"cuda_graph": True, "call": "c"})
     with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
@@ -179,9 +175,7 @@ def test_operator_times_are_of_the_engine_that_was_timed_and_leave_it(
     } == engine_contents
 
 
-def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(
-    graphs: Graphs, tensorrt: ModuleType, driver: Driver
-) -> None:
+def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(graphs: Graphs, driver: Driver) -> None:
     driver.set(alloc=2)
     with pytest.raises(OutOfMemory, match="the GPU's memory"):
         compiled(graphs)
@@ -204,7 +198,7 @@ def test_a_kernel_that_was_passed_over_does_not_explain_what_fails_later(
 
 @pytest.mark.parametrize("cuda_graph", [False, True])
 def test_what_is_still_queued_is_over_before_what_it_uses_is_gone(
-    graphs: Graphs, tensorrt: ModuleType, driver: Driver, cuda_graph: bool
+    graphs: Graphs, driver: Driver, cuda_graph: bool
 ) -> None:
     """As after a run of another stream that failed."""
     stand_in.late.clear()
@@ -218,19 +212,6 @@ def test_what_is_still_queued_is_over_before_what_it_uses_is_gone(
     assert driver.live == 0
 
 
-def test_a_fault_of_the_device_is_the_cause_that_is_told(
-    graphs: Graphs, tensorrt: ModuleType, driver: Driver
-) -> None:
-    """It shows in a run, and every call after it fails too, those of closing among them."""
-    reference = reference_of(graphs.dense, 1)
-    with compiled(graphs) as session:
-        session.lanes[0].bind(reference.inputs)
-        driver.fail(700)
-        with pytest.raises(CudaError) as exc_info:
-            session.lanes[0].run()
-        assert "error 700" in str(session.fault(exc_info.value))
-
-
 @pytest.mark.parametrize(
     ("boundary", "host_memory", "path"),
     [
@@ -240,7 +221,7 @@ def test_a_fault_of_the_device_is_the_cause_that_is_told(
     ],
 )
 def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
-    graphs: Graphs, tensorrt: ModuleType, boundary: str, host_memory: str, path: str
+    graphs: Graphs, boundary: str, host_memory: str, path: str
 ) -> None:
     options = {"boundary": boundary, "host_memory": host_memory, "sync": "block"}
     with compiled(graphs, **options) as session:
@@ -262,7 +243,7 @@ def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
 
 
 def test_at_the_devices_boundary_no_memory_of_the_host_is_locked(
-    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+    graphs: Graphs, driver: Driver
 ) -> None:
     """A search for the largest batch there is not to end with the host's memory."""
     driver.refuse_host(2)
@@ -275,9 +256,7 @@ def test_at_the_devices_boundary_no_memory_of_the_host_is_locked(
         assert agrees(lane.outputs(), reference)
 
 
-def test_a_recorded_graph_copies_from_locked_memory_alone(
-    graphs: Graphs, tensorrt: ModuleType
-) -> None:
+def test_a_recorded_graph_copies_from_locked_memory_alone(graphs: Graphs) -> None:
     options: dict[str, OptionValue] = {"cuda_graph": True, "host_memory": "pageable"}
     with pytest.raises(Unsupported, match="host_memory=pinned"):
         TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
@@ -286,7 +265,7 @@ def test_a_recorded_graph_copies_from_locked_memory_alone(
 
 
 def test_a_product_in_a_wider_type_is_named_in_what_the_row_claims(
-    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An int8 engine whose product runs in Half beside a fused layer that reads Int8."""
     layers = [
@@ -303,9 +282,7 @@ def test_a_product_in_a_wider_type_is_named_in_what_the_row_claims(
             refuse_wider("int8", session.execution.precision, "tensorrt")
 
 
-def test_closing_gives_everything_back(
-    graphs: Graphs, tensorrt: ModuleType, driver: Driver
-) -> None:
+def test_closing_gives_everything_back(graphs: Graphs, driver: Driver) -> None:
     session = compiled(graphs, streams=2, cuda_graph=True)
     session.lanes[0].run()
     assert session.memory().device_peak_bytes == 200 + 2 * (1000 + 4 * CHANNELS + 4 * 3)
@@ -316,16 +293,14 @@ def test_closing_gives_everything_back(
 
 
 def test_release_11_refuses_flags_for_precision(
-    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(TENSORRT, ("11.4.0.106", 13), monkeypatch)
     with pytest.raises(Unsupported, match="typing=strong"):
         TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options={"typing": "flags"}))
 
 
-def test_the_second_gpu_can_be_named_and_a_third_is_not_there(
-    graphs: Graphs, tensorrt: ModuleType
-) -> None:
+def test_the_second_gpu_can_be_named_and_a_third_is_not_there(graphs: Graphs) -> None:
     with TensorRt().compile(graphs.dense, {"batch": 1}, Settings(device="1")) as session:
         assert session.execution.device_name == "Other GPU"
     with pytest.raises(NotAvailable, match=r"tensorrt:1 \(Other GPU\)"):

@@ -58,11 +58,8 @@ def test_a_changed_figure_ends_the_tables_word() -> None:
     ("before", "after", "named"),
     [
         ("clock_mhz = 300", "", "clock_mhz is missing"),
-        ("io_us = 2.249", "", r"sdk25.*io_us is missing"),
         ("cores = 6", "cores = -6", "cores = -6 must be more than zero"),
-        ("cores = 6", "cores = 0", "cores = 0 must be more than zero"),
         ("block = 32", "block = 32.5", "block = 32.5 is not an integer"),
-        ("block = 32", "block = true", "block = True is not an integer"),
         ("clock_mhz = 300", 'clock_mhz = "300"', "clock_mhz = '300' is not a number"),
         ("clock_mhz = 300", "clock_mhz = inf", "clock_mhz = inf is not a finite number"),
         ("dma_us = 0.0", "dma_us = -0.1", "dma_us = -0.1 must be zero or more"),
@@ -95,9 +92,6 @@ def test_a_card_without_a_release_or_a_file_is_refused(tmp_path: Path) -> None:
     ("card", "figures"),
     [
         ("v80", {"cores": "100", "block": "256", "clock": "2000"}),
-        ("v80", {"cores": "11"}),
-        ("v80", {"clock": "2000"}),
-        ("ia-420f", {"block": "64"}),
         ("ia-840f", {"clock": "751"}),
         ("ia-840f", {"tiles": "2000"}),
     ],

@@ -13,7 +13,8 @@ from onnx import TensorProto, helper
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import fuse
 from runtimes.fpga.graph.importer import import_model, load
-from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step
+from tests.exporters.support import nodes_of
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step
 from tests.runtimes.fpga.ort_sessions import model
 
 
@@ -86,25 +87,15 @@ def test_a_long_table_of_positions_is_gathered_beforehand() -> None:
     assert np.array_equal(graph.constants[rows], table[:, 511:447:-1])
 
 
-def test_an_open_dimension_is_named_with_the_flag_that_sets_it() -> None:
+def test_an_open_dimension_or_a_wrong_axis_is_named_with_the_flag_that_sets_it() -> None:
     with pytest.raises(Unsupported, match=r"batch.*'x'.*--axis batch=1"):
         import_model(dynamic().model(), {})
-
-
-def test_an_axis_that_there_is_not_is_named_with_those_there_are() -> None:
     with pytest.raises(Unsupported, match=r"no axis 'batc'.*: batch$"):
         import_model(dynamic().model(), {"batch": 1, "batc": 4})
-
-
-def test_an_unnamed_open_dimension_can_be_set_too() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", ["batch", 4])
-    builder.output(builder.add("Relu", x), ["batch", 4])
-    model = builder.model()
-    model.graph.input[0].type.tensor_type.shape.dim[0].Clear()
+    relu = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [None, 4]}, {"y": [None, 4]})
     with pytest.raises(Unsupported, match=r"--axis x_0=1"):
-        import_model(model, {})
-    assert import_model(model, {"x_0": 5}).values["x"].shape == (5, 4)
+        import_model(relu, {})
+    assert import_model(relu, {"x_0": 5}).values["x"].shape == (5, 4)
 
 
 def test_states_come_from_the_file_and_axes_from_its_usual_sizes(tmp_path: Path) -> None:
@@ -125,16 +116,9 @@ def test_states_come_from_the_file_and_axes_from_its_usual_sizes(tmp_path: Path)
 
 
 def test_constants_are_computed_and_unused_ones_dropped() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [2, 4])
-    scale = builder.add(
-        "Mul",
-        builder.constant(np.array([2.0], np.float32)),
-        builder.constant(np.array([3.0], np.float32)),
-    )
-    builder.add("Relu", x)
-    builder.output(builder.add("Mul", x, scale), [2, 4])
-    graph = builder.graph()
+    nodes = nodes_of("scale = Mul(two, three) unused = Relu(x) y = Mul(x, scale)")
+    numbers = {"two": np.array([2.0], np.float32), "three": np.array([3.0], np.float32)}
+    graph = import_model(model(nodes, {"x": [2, 4]}, {"y": [2, 4]}, numbers), {})
     assert [node.op for node in graph.nodes] == ["Mul"]
     assert [array.tolist() for array in graph.constants.values()] == [[6.0]]
 
@@ -155,27 +139,27 @@ def test_a_local_function_is_taken_apart() -> None:
     assert [node.op for node in import_model(model, {}).nodes] == ["Add"]
 
 
-def test_what_depends_on_data_is_named() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [4])
-    builder.output(builder.add("NonZero", x), [1, "n"], TensorProto.INT64)
-    with pytest.raises(Unsupported, match=r"NonZero_0.*depends on data") as exc_info:
-        builder.graph()
-    assert exc_info.value.node == "NonZero_0"
-
-
-def test_control_flow_is_named() -> None:
-    builder = ModelBuilder()
-    flag = builder.input("flag", [], TensorProto.BOOL)
-    body = helper.make_graph(
-        [helper.make_node("Constant", [], ["k"], value_float=1.0)],
-        "body",
-        [],
-        [helper.make_tensor_value_info("k", FLOAT, [])],
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("y = NonZero(x)", "depends on data"),
+        (
+            "y = If(flag) <"
+            "then_branch = a () => (float[1] k) { k = Constant <value_floats = [1.0]> () }, "
+            "else_branch = b () => (float[1] l) { l = Constant <value_floats = [2.0]> () }>",
+            "If node",
+        ),
+    ],
+)
+def test_what_has_no_fixed_shapes_or_order_is_named(text: str, told: str) -> None:
+    (graph_node,) = nodes_of(text)
+    graph_node.name = "here"
+    proto = model(
+        [graph_node], {"x": [4], "flag": []}, {"y": None}, None, 20, {"flag": TensorProto.BOOL}
     )
-    builder.output(builder.add("If", flag, then_branch=body, else_branch=body), [])
-    with pytest.raises(Unsupported, match="If node 'If_0'"):
-        builder.graph()
+    with pytest.raises(Unsupported, match=told) as exc_info:
+        import_model(proto, {})
+    assert exc_info.value.node == "here"
 
 
 def test_an_operator_of_another_domain_is_named() -> None:
@@ -198,61 +182,51 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "absent.onnx")
 
 
-def groups(builder: ModelBuilder) -> list[list[str]]:
-    return [[node.op for node in group.nodes] for group in fuse(builder.graph())]
+FUSED: dict[str, tuple[str, list[list[str]]]] = {
+    "a norm, scale and bias go into the weights": (
+        """c = Conv(x, w) n = BatchNormalization(c, v8, v8, v8, v8) m = Mul(column, n)
+        a = Add(m, row) y = Relu(a)""",
+        [["Conv", "BatchNormalization", "Mul", "Add"], ["Relu"]],
+    ),
+    "no row of weights holds one value for each place": (
+        "c = Conv(x, w) y = Add(c, v4)",
+        [["Conv"], ["Add"]],
+    ),
+    "no row of weights holds one value for each element": (
+        "c = Conv(x, w) y = Add(c, plane)",
+        [["Conv"], ["Add"]],
+    ),
+    "no row of weights holds one value for each of a batch": (
+        "c = Conv(x, w) y = Add(c, planes)",
+        [["Conv"], ["Add"]],
+    ),
+    "a norm whose statistics are computed stays": (
+        "c = Conv(x, w) y = BatchNormalization(c, v8, v8, mean, v8)",
+        [["Conv"], ["BatchNormalization"]],
+    ),
+    "a tensor that others read ends a chain": (
+        "r = Relu(x) s = Sigmoid(r) t = Tanh(r) y = Concat <axis = 0> (s, t)",
+        [["Relu"], ["Sigmoid"], ["Tanh"], ["Concat"]],
+    ),
+    "a chain ends where its shape grows": (
+        "r = Relu(mean) y = Add(r, plane_of_rows)",
+        [["Relu"], ["Add"]],
+    ),
+    "a chain waits for the operand that it needs last": (
+        "p = MatMul(x, square) r = Relu(p) o = MatMul(x, square) y = Add(r, o)",
+        [["MatMul"], ["MatMul"], ["Relu", "Add"]],
+    ),
+}
+SHAPES = {
+    **{"w": (8, 4, 3), "v4": (4,), "v8": (8,), "column": (8, 1), "row": (1, 8, 1)},
+    **{"plane": (8, 4), "planes": (2, 8, 4), "plane_of_rows": (3, 8), "square": (6, 6)},
+}
 
 
-def convolution(builder: ModelBuilder) -> str:
-    x = builder.input("x", [1, 4, 6])
-    return builder.add("Conv", x, builder.weights(8, 4, 3))
-
-
-def test_norm_scale_and_bias_go_into_the_weights() -> None:
-    builder = ModelBuilder()
-    y = convolution(builder)
-    y = builder.add("BatchNormalization", y, *(builder.weights(8) for _ in range(4)))
-    y = builder.add("Mul", builder.weights(8, 1), y)
-    y = builder.add("Add", y, builder.weights(1, 8, 1))
-    builder.output(builder.add("Relu", y))
-    assert groups(builder) == [["Conv", "BatchNormalization", "Mul", "Add"], ["Relu"]]
-
-
-def test_what_no_row_of_weights_can_hold_stays() -> None:
-    for shape in ((4,), (8, 4), (2, 8, 4)):
-        builder = ModelBuilder()
-        builder.output(builder.add("Add", convolution(builder), builder.weights(*shape)))
-        assert groups(builder) == [["Conv"], ["Add"]], shape
-
-
-def test_a_norm_whose_statistics_are_computed_stays() -> None:
-    builder = ModelBuilder()
-    mean = builder.input("mean", [8])
-    statistics = [builder.weights(8) for _ in range(3)]
-    y = convolution(builder)
-    builder.output(builder.add("BatchNormalization", y, *statistics[:2], mean, statistics[2]))
-    assert groups(builder) == [["Conv"], ["BatchNormalization"]]
-
-
-def test_a_tensor_that_others_read_ends_a_chain() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [1, 4])
-    y = builder.add("Relu", x)
-    builder.output(builder.add("Sigmoid", y))
-    builder.output(builder.add("Tanh", y))
-    assert groups(builder) == [["Relu"], ["Sigmoid"], ["Tanh"]]
-
-
-def test_a_chain_ends_where_its_shape_grows() -> None:
-    builder = ModelBuilder()
-    y = builder.add("Relu", builder.input("x", [1, 4]))
-    builder.output(builder.add("Add", y, builder.constant(np.zeros((3, 4), np.float32))))
-    assert groups(builder) == [["Relu"], ["Add"]]
-
-
-def test_a_chain_waits_for_the_operand_it_needs_last() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [1, 4])
-    activation = builder.add("Relu", builder.add("MatMul", x, builder.weights(4, 4)))
-    other = builder.add("MatMul", x, builder.weights(4, 4))
-    builder.output(builder.add("Add", activation, other))
-    assert groups(builder) == [["MatMul"], ["MatMul"], ["Relu", "Add"]]
+@pytest.mark.parametrize("case", FUSED)
+def test_nodes_are_fused(case: str) -> None:
+    text, expected = FUSED[case]
+    words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    weights = {name: np.ones(shape, np.float32) for name, shape in SHAPES.items() if name in words}
+    proto = model(nodes_of(text), {"x": [1, 4, 6], "mean": [8]}, {"y": None}, weights)
+    assert [[n.op for n in group.nodes] for group in fuse(import_model(proto, {}))] == expected
