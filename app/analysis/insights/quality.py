@@ -96,7 +96,7 @@ def quality_of(series: Series) -> Quality:
     return row_quality(series.row, series.status, bool(series.damage))
 
 
-def row_quality(row: Row, status: str, is_damaged: bool) -> Quality:
+def row_quality(row: Mapping[str, Any], status: str, is_damaged: bool) -> Quality:
     """Whether a case's figures can be taken as they are, are doubted, or are of a failure; what is
     damaged is doubted."""
     if status in FAILED:

@@ -18,7 +18,7 @@ from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.comparison.pairing import Pair
 from app.analysis.comparison.published_figures import published_for
 from app.cases.case import Case, identity_test
-from app.cases.column import Blank, Row
+from app.cases.column import Blank
 from app.cases.dimensions import GRID
 from app.cases.round import latency_ns
 from app.cases.status import Status
@@ -184,7 +184,7 @@ def ranked(series: Sequence[Series]) -> list[Series]:
     ]
 
 
-def is_not_valid(row: Row) -> bool:
+def is_not_valid(row: Mapping[str, Any]) -> bool:
     """Of a row of this program, or of a CSV file, which has texts."""
     return str(row.get("valid", True)).lower() in ("false", "0")
 
