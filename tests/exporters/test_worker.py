@@ -18,7 +18,7 @@ from exporters import install_layout
 from exporters.cache import Store
 from exporters.codec import to_json
 from exporters.messages import ExportRequest
-from exporters.types import ExportError, first_line, load_reference, named
+from exporters.types import ExportError, load_reference
 from exporters.validation import TooSlow, within
 from exporters.worker.__main__ import _failed
 from tests.exporters.support import WorkerProcess, graph, tensor
@@ -192,44 +192,6 @@ def test_a_file_that_is_no_python_says_so(worker: WorkerProcess, tmp_path: Path)
     (tmp_path / "bad.py").write_text("def factory(:\n")
     assert "not valid Python" in worker.ask(ExportRequest(f"{tmp_path}/bad.py:factory")).reason
     assert "cannot be read" in worker.ask(ExportRequest(f"{tmp_path}/no.py:factory")).reason
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("\x1b[31mno such node\x1b[0m\nand more", "no such node"),
-        ("", "ValueError"),
-        (
-            "Nodes in a graph must be topologically sorted, however input 't' of node: \n"
-            "name: second OpType: Relu\n is not output of any previous nodes.",
-            "Nodes in a graph must be topologically sorted, however input 't' of node: "
-            "name: second OpType: Relu",
-        ),
-        ("it ends here:", "it ends here:"),
-        ("\n\n  Context:\n\n  the sizes differ\n  here", "Context: the sizes differ"),
-    ],
-)
-def test_a_line_that_ends_with_a_colon_is_told_with_the_next(text: str, told: str) -> None:
-    assert first_line(ValueError(text)) == told
-
-
-def test_bytes_that_are_no_text_are_told_as_such() -> None:
-    try:
-        b"\xe5\xe5".decode()
-    except UnicodeDecodeError as error:
-        assert first_line(error) == "a name in it is no text"
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (ValueError("no such node\nand more"), "ValueError: no such node"),
-        (SystemExit(), "SystemExit"),
-        (KeyError("\n"), "KeyError: '\\n'"),
-    ],
-)
-def test_an_error_that_nobody_foresaw_is_told_by_its_type(error: BaseException, told: str) -> None:
-    assert named(error) == told
 
 
 def test_a_want_of_memory_is_no_fault_of_the_model() -> None:

@@ -57,39 +57,6 @@ def test_parameters_are_checked_where_a_diagnostic_is_raised() -> None:
         diagnostic("rounds_differ", spread="a lot")
 
 
-QUOTATIONS = {
-    ("precision_unreadable", "error"): "the engine",
-    ("phase_failed_too", "error"): "the engine",
-    ("checker_rejects_graph", "objection"): "ONNX's checker",
-    ("sizes_fixed", "error"): "torch's exporter",
-    ("old_exporter", "error"): "torch's exporter",
-    ("memory_not_bound", "error"): "the operating system",
-    ("memory_not_locked", "error"): "the operating system",
-    ("realtime_refused", "error"): "the operating system",
-    ("samples_unreadable", "error"): "the operating system",
-    ("neighbour_failed", "error"): "the engine",
-    ("no_reference", "error"): "ONNX Runtime",
-}
-"""Parameters that quote another program, and which."""
-SENTENCES = {
-    ("host_lost", "error"),
-    ("row_unreadable", "error"),
-    ("accuracy_unavailable", "error"),
-    ("data_beside_unused", "reason"),
-}
-"""Parameters that still hold sentences of our own; none may be added."""
-
-
-def test_only_declared_parameters_hold_text() -> None:
-    texts = {
-        (code, name)
-        for code, entry in entries().items()
-        for name, unit in entry.units.items()
-        if unit is UNITS["message"]
-    }
-    assert texts == QUOTATIONS.keys() | SENTENCES
-
-
 def _fields(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
 

@@ -30,20 +30,6 @@ from tests.checkout import ROOT
 from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
 
 
-def test_the_suites_of_the_models_hold_both_forms() -> None:
-    suites = catalogue.by_suite()
-    assert [d.name for d in suites["vollo-cnn"]] == [
-        "cnn_tiny",
-        "cnn_tiny_seq",
-        "cnn_small",
-        "cnn_small_seq",
-        "cnn_med",
-        "cnn_med_seq",
-    ]
-    assert len(suites["vollo-lstm"]) == 10
-    assert [d.name for d in (*suites["mlp"], *suites["char-cnn"])] == ["mlp", "char_cnn"]
-
-
 def test_every_alias_leads_to_its_definition() -> None:
     definitions = [d for suite in catalogue.by_suite().values() for d in suite]
     assert len(definitions) == len(catalogue.names())
@@ -275,25 +261,6 @@ def test_a_low_latency_lstm_is_compared_with_its_double() -> None:
     error = np.abs(double - single).max()
     # Some roundings of 2^-24 apart, and not the same to the last bit.
     assert 0 < error < 1e-6
-
-
-@pytest.mark.parametrize("name", ["cnn_tiny", "lstm_tiny", "lstm_med_deep"])
-def test_both_forms_have_the_same_weights(name: str) -> None:
-    step = build(find(name).factory).state_dict()
-    sequence = build(find(f"{name}_seq").factory).state_dict()
-    assert step.keys() == sequence.keys()
-    assert all(torch.equal(step[key], sequence[key]) for key in step)
-
-
-def test_a_convolution_sees_no_later_input() -> None:
-    definition = find("cnn_tiny_seq")
-    module, point = ModuleEvaluator(definition), {"batch": 1, "sequence": 12}
-    inputs = seeded_inputs(definition.inputs, point, seed=1)
-    output_before = module.outputs(inputs, point)["y"]
-    inputs["x"][:, :, 7:] += 1.0
-    output_after = module.outputs(inputs, point)["y"]
-    assert np.array_equal(output_before[:, :, :7], output_after[:, :, :7])
-    assert not np.allclose(output_before[:, :, 7:], output_after[:, :, 7:])
 
 
 @pytest.mark.parametrize(("name", "time_axis"), [("cnn_tiny", 2), ("lstm_tiny", 1)])

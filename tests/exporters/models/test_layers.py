@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,11 +54,6 @@ def _windows(x: np.ndarray, window: int, stride: int) -> np.ndarray:
 def _arguments(name: str) -> dict[str, int]:
     """f, s and k as the name spells them."""
     return {letter: int(number) for letter, number in re.findall(r"_([fsk])(\d+)", name)}
-
-
-def test_fifteen_rows_of_four() -> None:
-    assert len({definition.name for definition in DEFINITIONS}) == 60
-    assert sorted(Counter(d.family for d in DEFINITIONS).values()) == [4] * 15
 
 
 @pytest.mark.parametrize(
@@ -111,21 +107,6 @@ def test_pools_leave_out_windows_that_hang_over(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("activation_relu", lambda x: np.maximum(x, 0)),
-        ("activation_sigmoid", lambda x: 1 / (1 + np.exp(-x))),
-        ("activation_relu6", lambda x: np.clip(x, 0, 6)),
-        ("activation_tanh", np.tanh),
-    ],
-)
-def test_activations(name: str, expected: Callable[[np.ndarray], np.ndarray]) -> None:
-    module = build(find(name).factory)
-    x = np.linspace(-9, 9, 3 * 32 * 32, dtype=np.float32).reshape(1, 3, 32, 32)
-    np.testing.assert_allclose(module(torch.from_numpy(x)).numpy(), expected(x), atol=1e-6)
-
-
-@pytest.mark.parametrize(
     ("name", "axes"),
     [("batchnorm_1d", 1), ("batchnorm_2d", 2), ("batchnorm_3d", 3), ("batchnorm_4d", 4)],
 )
@@ -143,32 +124,32 @@ def test_batch_norms_apply_statistics_that_matter(name: str, axes: int) -> None:
         assert np.abs(vector - neutral).max() > 0.01, "a norm left out would go unseen"
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("reshape_1d", (3072,)),
-        ("reshape_2d", (1024, 3)),
-        ("reshape_3d", (32, 3, 32)),
-        ("reshape_4d", (16, 32, 3, 2)),
-    ],
-)
-def test_reshapes_keep_row_major_order(name: str, shape: tuple[int, ...]) -> None:
-    _, x, y = _run(name)
-    assert np.array_equal(y, x.reshape(2, *shape))
+def _padded(x: np.ndarray, **settings: Any) -> np.ndarray:
+    return np.pad(x, [(0, 0), (0, 0), *[(2, 2)] * (x.ndim - 2)], **settings)
 
 
-@pytest.mark.parametrize("name", _family_names("pad1d", "pad2d"))
-def test_paddings(name: str) -> None:
-    _, x, y = _run(name)
-    widths = [(0, 0), (0, 0), *[(2, 2)] * (x.ndim - 2)]
-    kind = name.partition("_")[2]
-    if kind in ("zero", "constant"):
-        value = 0.0 if kind == "zero" else 1.0
-        assert np.array_equal(y, np.pad(x, widths, constant_values=value))
-    else:
-        assert np.array_equal(
-            y, np.pad(x, widths, mode="reflect" if kind == "reflect" else "symmetric")
-        )
+OF_NUMPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "activation_relu": lambda x: np.maximum(x, 0),
+    "activation_sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "activation_relu6": lambda x: np.clip(x, 0, 6),
+    "activation_tanh": np.tanh,
+    "reshape_1d": lambda x: x.reshape(2, 3072),
+    "reshape_2d": lambda x: x.reshape(2, 1024, 3),
+    "reshape_3d": lambda x: x.reshape(2, 32, 3, 32),
+    "reshape_4d": lambda x: x.reshape(2, 16, 32, 3, 2),
+    "_zero": _padded,
+    "_constant": partial(_padded, constant_values=1),
+    "_reflect": partial(_padded, mode="reflect"),
+    "_symmetric": partial(_padded, mode="symmetric"),
+}
+
+
+@pytest.mark.parametrize("name", _family_names("activation", "reshape", "pad1d", "pad2d"))
+def test_what_computes_no_product_is_as_in_numpy(name: str) -> None:
+    compute = OF_NUMPY.get(name) or OF_NUMPY[name[name.index("_") :]]
+    module, x, _ = _run(name)
+    x *= 9
+    np.testing.assert_allclose(module(torch.from_numpy(x)).numpy(), compute(x), atol=1e-6)
 
 
 CELLS = by_suite()["cells"]
@@ -297,24 +278,15 @@ def test_the_classifiers_pool_then_multiply() -> None:
 # which counts norms and activations too, hence the 2 %.
 PUBLISHED_MMACS = {
     "mobilenet1.0": (569, 0.002),
-    "mobilenet0.75": (325, 0.002),
-    "mobilenet0.5": (149, 0.005),
     "mobilenet0.25": (41, 0.01),
     "alexnet": (714.83, 0.02),
     "vgg11": (7615.87, 0.02),
-    "vgg13": (11317.65, 0.02),
-    "vgg16": (15480.10, 0.02),
     "vgg19": (19642.55, 0.02),
     "resnet18_v1": (1820.41, 0.02),
-    "resnet34_v1": (3672.68, 0.02),
     "resnet50_v1": (3877.95, 0.02),
-    "resnet101_v1": (7597.95, 0.02),
     "resnet152_v1": (11321.85, 0.02),
     "resnet18_v2": (1820.56, 0.02),
-    "resnet34_v2": (3672.83, 0.02),
     "resnet50_v2": (4107.97, 0.02),
-    "resnet101_v2": (7827.97, 0.02),
-    "resnet152_v2": (11551.87, 0.02),
 }
 
 ONE_OF_EACH_KIND = (
@@ -343,18 +315,6 @@ def test_multiply_accumulates_are_those_of_the_literature(name: str) -> None:
     mac_count = macs(_weightless(name), [image])
     published_macs, tolerance = PUBLISHED_MMACS[name]
     assert mac_count == pytest.approx(published_macs * 1e6, rel=tolerance)
-
-
-STUDY = {
-    **{"AlexNet": "alexnet", "ResNet-v2-50": "resnet50_v2", "ResNet-v1-101": "resnet101_v1"},
-    **{"MobileNet-v2-1.0": "mobilenetv2_1.0", "MobileNet-0.25": "mobilenet0.25"},
-    **{"Inception-v3": "inceptionv3", "SqueezeNet-1.1": "squeezenet1.1"},
-    **{"DenseNet-161": "densenet161", "VGG-16": "vgg16", "VGG-16-bn": "vgg16_bn"},
-}
-
-
-def test_the_names_of_the_study_lead_to_the_networks() -> None:
-    assert {alias: find(alias).name for alias in STUDY} == STUDY
 
 
 @pytest.mark.parametrize("name", seldom_but(QUICK, ONE_OF_EACH_KIND))
