@@ -1,4 +1,5 @@
-"""Random one-node graphs of operators that have a generator: `draw(operator, opset, rng)`."""
+"""Random one-node graphs, `draw(operator, opset, rng)`: of the card's operators, and of some that
+onnx's evaluator errs on."""
 
 from __future__ import annotations
 
@@ -10,11 +11,16 @@ import numpy as np
 import onnx
 from onnx import ModelProto
 
+from runtimes.fpga.numerics import emulation  # noqa: F401  (with all operators)
+from runtimes.fpga.numerics.operator import OPERATORS
 from tests.differential.draft import GENERATORS, Draft, Undrawable
 from tests.differential.generators import elementwise, movement, reductions, windows
 
 __all__ = ["NAMES", "NEWEST_OPSET", "Undrawable", "draw", "opsets", "rng_of"]
-_FAMILIES = (elementwise, movement, reductions, windows)
+_FAMILIES = (movement, reductions, windows)
+for _name in OPERATORS.keys() - GENERATORS.keys():
+    _is_unary = onnx.defs.get_schema(_name).max_input == 1
+    GENERATORS[_name] = elementwise.unary if _is_unary else elementwise.binary
 NAMES = tuple(sorted(GENERATORS))
 NEWEST_OPSET = 26
 """The newest that the oldest supported ONNX Runtime accepts without a warning."""

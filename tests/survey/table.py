@@ -33,24 +33,6 @@ runs and whether its outputs hold, so there are no times in it.
 `ok` is measured and its outputs compared. `partial` was computed and compared, but a node was left
 to another engine, so that a simulated card has no time for it. The numbers lead to the reasons.
 """
-_SIZES = """\
-## Sizes that changed
-
-Sizes and values of inputs once went by names. Now they go by [what a graph does with
-them](../docs/inputs.md). What every model was fed before and after was compared, array by array:
-
-- The 51 factories above and the 152 models of the catalogue: the same sizes and values.
-- All 58 networks above as `.onnx` files, with their batch named or not: the same sizes and values.
-- The 60 [files of other libraries](EXPORTED.md): the same sizes. Masks that were 0 and 1 at random
-  hide nothing now in 12: bert-old, bert-new-functions, distilbert-new, clip-new, gpt2-cache-new,
-  llama-cache-old and llama-cache-new of transformers, encoder-masks-new of torch, and bert-dynamic,
-  bert-float16, bert-fused and llama-4bits of onnxruntime. All other values are the same.
-- Of the 148 [kinds of files](../docs/files.md), without `--axis`, 136 keep sizes and values. The
-  eight whose names begin with decoder, direct-lengths, joined-cache and joined-cache-empty have
-  caches: 1 token after 127 that are past, where there were 128 after 128. The trip count of
-  loop-counted is 128, where it was 1. The table of kinds gives sizes to all of these but
-  decoder-assumed and loop-counted, and with those sizes the values are the same too.
-"""
 
 
 def read_rows(folder: Path) -> Rows:
@@ -72,7 +54,7 @@ def page(results: Sequence[tuple[Network, Rows]]) -> str:
     reason_lines = [f"{number}. {reason}" for reason, number in reasons.items()]
     parts = [_INTRODUCTION, f"Versions: {packages}.\n", _sum(results)]
     parts += [f"`ok` on all four: {ok_names}.\n", "The others:\n", *table]
-    parts += ["", _SIZES]
+    parts += [""]
     return "\n".join([*parts, *(["## Reasons", "", *reason_lines, ""] if reason_lines else [])])
 
 
