@@ -136,16 +136,6 @@ def test_a_kept_engine_is_used_again(graphs: Graphs, name: str, tmp_path: Path) 
             }
 
 
-def test_a_damaged_engine_is_built_again(graphs: Graphs, tmp_path: Path) -> None:
-    runtime = available("tensorrt")
-    settings = Settings(cache_dir=str(tmp_path))
-    runtime.compile(graphs.wide, {"batch": 1}, settings).close()
-    (engine,) = (tmp_path / "tensorrt").glob("*.engine")
-    engine.write_bytes(engine.read_bytes()[:-7])
-    with runtime.compile(graphs.wide, {"batch": 1}, settings) as session:
-        assert session.execution.facts["engine_cache"] == "rebuilt"
-
-
 @pytest.mark.parametrize("boundary", ["host", "device"])
 def test_sessions_at_once_keep_apart_each_in_its_own_state(
     runtime: Runtime, graphs: Graphs, boundary: str

@@ -1,7 +1,9 @@
-"""What the driver is asked, over a stand-in that captures, fails and runs out as CUDA's does."""
+"""What the driver is asked, over a stand-in that fails as CUDA does, and what a machine lacks."""
 
 from __future__ import annotations
 
+import ctypes
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,10 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runtimes import registry
+from runtimes.base import Unavailable
+from runtimes.cuda import driver as cuda_driver
 from runtimes.cuda import driver as identity
 from runtimes.cuda import driver as waiting
+from runtimes.cuda import runtime as libraries
 from runtimes.cuda.driver import CudaError, Gpu, compile_fault
-from runtimes.errors import CompileFault, OutOfMemory
+from runtimes.cuda.runtime import CUDA_REMEDY, Libraries, why_not
+from runtimes.errors import CompileFault, NotAvailable, OutOfMemory
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda
+from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.options import Settings
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
 
 UNSUPPORTED, ILLEGAL_ADDRESS = 900, 700
@@ -129,3 +140,109 @@ def test_a_device_tells_its_own_name_and_the_cores_near_it(driver: Driver, tmp_p
     assert identity.cores_near(1, tmp_path) == "32-63"
     assert identity.cores_near(0, tmp_path) == ""
     assert identity.uuid_of(9) == ""
+
+
+GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-cuda")
+ABSENT = Libraries(("libgraphlap_absent.so.1", "libgraphlap_absent.so.2"), CUDA_REMEDY)
+
+
+def reason(*libraries_needed: Libraries, cuda_major: int = 13) -> Unavailable:
+    refusal = why_not(libraries_needed, cuda_major, "the engine")
+    assert refusal is not None
+    return refusal
+
+
+def test_a_driver_without_devices_says_so(driver: Driver) -> None:
+    for state in ({"devices": 0}, {"init": 100}):
+        driver.set(**state)
+        assert "finds no device" in reason().reason
+        assert libraries.devices() == ()
+
+
+def test_a_driver_older_than_the_library_is_told_both_releases(driver: Driver) -> None:
+    driver.set(version=12040)
+    refusal = reason(ABSENT)
+    assert "CUDA 12.4" in refusal.reason
+    assert "CUDA 13" in refusal.reason
+    assert refusal.remedy == "update the driver to 580 or newer"
+
+
+def test_missing_libraries_are_all_named_with_the_loader_words(driver: Driver) -> None:
+    refusal = reason(ABSENT)
+    for soname in ABSENT.sonames:
+        assert soname in refusal.reason
+    assert "cannot open shared object file" in refusal.reason
+    assert refusal.remedy == CUDA_REMEDY
+
+
+@pytest.mark.parametrize("place", ["nvidia/cu13/lib", "nvidia/thing/lib", "tensorrt_libs"])
+def test_libraries_are_found_in_wheels_and_opened_for_the_process(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    source = tmp_path / "thing.c"
+    source.write_text("int graphlap_thing(void) { return 7; }")
+    # Once opened it stays so: each place has a name of its own.
+    soname = f"libgraphlap_{place.replace('/', '_')}.so.13"
+    compiling = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o"]
+    subprocess.run([*compiling, folder / soname, source], check=True)
+    assert why_not([Libraries((soname,), "")], 13, "the engine") is not None
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert why_not([Libraries((soname,), "")], 13, "the engine") is None
+    # An engine that is linked to the soname finds what is already open.
+    assert ctypes.CDLL(soname).graphlap_thing() == 7
+
+
+@pytest.mark.parametrize("name", GPU_RUNTIMES)
+def test_the_device_defaults_to_the_first(name: str, driver: Driver, graphs: Graphs) -> None:
+    runtime = registry.load(name)
+    for device_option, device in (("", "0"), ("1", "1")):
+        request = runtime.request(graphs.dense, {"batch": 1}, Settings(device=device_option))
+        assert request.settings.device == device
+    driver.set(devices=0)
+    with pytest.raises(NotAvailable, match="'0'"):
+        runtime.request(graphs.dense, {"batch": 1}, Settings())
+
+
+def test_a_driver_that_lacks_a_function_is_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for its version before all that newer ones have."""
+    library = tmp_path / "libcuda.so.1"
+    source = "int cuInit(unsigned f) { return 0; }\n"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-xc", "-o", library, "-"], input=source, text=True, check=True
+    )
+    monkeypatch.setattr(cuda_driver, "SONAME", str(library))
+    cuda_driver.library.cache_clear()
+    try:
+        refusal = reason()
+        assert "lacks cu" in refusal.reason and "update the driver to 580" in refusal.remedy
+        assert "update the driver" in reason(cuda_major=0).remedy
+        assert libraries.devices() == ()
+        for name in GPU_RUNTIMES:
+            state = registry.load(name).availability()
+            assert isinstance(state, Unavailable)
+    finally:
+        cuda_driver.library.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("precision", "tera_flop_per_s"),
+    # The data sheet's dense figures at 1830 MHz; fp32 at the highest clock, 1980 MHz.
+    [("fp32", 67.0), ("tf32", 494 * 1980 / 1830), ("bf16", 989 * 1980 / 1830)],
+)
+def test_the_peak_is_the_precisions(driver: Driver, precision: str, tera_flop_per_s: float) -> None:
+    peak = OrtCuda().device_peak("0", precision)
+    assert peak is not None
+    assert peak.flops_per_s == pytest.approx(tera_flop_per_s * 1e12, rel=0.01)
+    assert peak.bytes_per_s == pytest.approx(3.35e12, rel=0.01)
+    assert "Stand-in GPU" in peak.how
+
+
+def test_what_is_not_known_has_no_peak(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert OrtCuda().device_peak("0", "int8+fp16") is None
+    assert OrtCpu().device_peak("", "fp32") is None
+    monkeypatch.setattr(libraries, "_BY_CAPABILITY", {})
+    assert OrtCuda().device_peak("0", "fp32") is None

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
@@ -23,7 +22,6 @@ from runtimes.errors import CompileFault, NotAvailable, RunFault, Unsupported
 from runtimes.execution import AfterCompletion, Queries
 from runtimes.fpga import cards
 from runtimes.fpga.runtime import Fpga
-from runtimes.onnxruntime.errors import LaterIrVersion, compile_fault
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
@@ -275,21 +273,3 @@ def test_availability_and_refusals_need_no_engine() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert process.stdout.split("\n")[:2] == ["['ia-420f', 'ia-840f', 'v80']", ""]
-
-
-def test_a_later_ir_version_that_nothing_needs_is_opened_as_a_copy(save: Save) -> None:
-    model = save(mlp(16, 16))
-    proto = onnx.load(model.path)
-    proto.ir_version = onnx.IR_VERSION
-    Path(model.path).write_bytes(proto.SerializeToString())
-    try:
-        ort.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        fault = compile_fault(error)
-        assert isinstance(fault, LaterIrVersion)
-    else:
-        pytest.skip("this engine opens every version that onnx knows")
-    with Fpga().compile(model, model.axes, CARD) as session:
-        codes = [warning.code for warning in session.execution.warnings]
-        assert session.execution.provider == "FpgaSimExecutionProvider"
-    assert "ir_version_lowered" in codes

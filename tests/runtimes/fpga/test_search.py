@@ -138,19 +138,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, captured_text.out, captured_text.err
 
 
-def test_it_runs_as_a_module_without_an_engine(step: str) -> None:
-    script = (
-        "import sys; from runtimes.fpga.__main__ import main; "
-        f"main(['explain', {step!r}]); "
-        "print(*(n for n in ('onnxruntime', 'torch') if n in sys.modules), file=sys.stderr)"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert process.stderr.strip() == ""
-    assert "V80 at sdk26" in process.stdout
-
-
 def test_all_that_decides_the_latency_is_told(
     step: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

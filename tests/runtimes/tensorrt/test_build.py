@@ -19,8 +19,6 @@ from runtimes.errors import CompileFault, Unsupported
 from runtimes.execution import Execution
 from runtimes.options import Settings
 from runtimes.session.precision import refuse_wider
-from runtimes.tensorrt.build import BuildSettings, configured
-from runtimes.tensorrt.errors import log_of
 from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES, TensorRtRtx
 from tests.runtimes.graphs import Graphs, quantised_conv, vector
 from tests.runtimes.torch_factories import WIDTH
@@ -107,23 +105,6 @@ def test_graphs_keep_their_own_types(graphs: Graphs) -> None:
     model = graphs.save("half", [node("Exp", ["x"], ["y"])], half[:1], half[1:])
     assert plan_bytes(replace(model, precision="fp16")) > 10_000
     assert plan_bytes(replace(quantised_conv(graphs, "eight_bit"), precision="int8")) > 10_000
-
-
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        BuildSettings("fp32", tf32=False, compute_capability=89),
-        BuildSettings("fp32", tf32=True, builder_level=5, compute_capability=120),
-    ],
-)
-def test_the_builder_gets_the_settings_of_the_case(rtx: ModuleType, wanted: BuildSettings) -> None:
-    log = log_of(rtx)
-    config = configured(rtx, rtx.Builder(log), wanted, log)
-    assert config.get_flag(rtx.BuilderFlag.TF32) == wanted.tf32
-    assert config.builder_optimization_level == wanted.builder_level
-    assert config.profiling_verbosity == rtx.ProfilingVerbosity.DETAILED
-    assert config.num_compute_capabilities == 1
-    assert int(config.get_compute_capability(0)) == wanted.compute_capability
 
 
 def test_every_node_that_the_parser_refuses_is_named(graphs: Graphs) -> None:

@@ -120,20 +120,6 @@ TAPS = st.integers(1, 12)
 QUICK = settings(max_examples=30, deadline=None)
 
 
-def never_lower(small: ModelBuilder, large: ModelBuilder) -> None:
-    for small_cycles, large_cycles in zip(cycles(small), cycles(large), strict=True):
-        assert small_cycles <= large_cycles
-
-
-@QUICK
-@given(LAYERS, WIDTHS, WIDTHS, TAPS)
-def test_more_channels_never_take_fewer_cycles(layers: int, a: int, b: int, taps: int) -> None:
-    low, high = sorted((a, b))
-    never_lower(cnn_step(layers, low, taps + 1), cnn_step(layers, high, taps + 1))
-    never_lower(lstm_step(layers, low), lstm_step(layers, high))
-    never_lower(mlp(low, low, low), mlp(high, high, high))
-
-
 @QUICK
 @given(LAYERS, WIDTHS, TAPS, st.lists(st.integers(0, 3000), min_size=2, max_size=5))
 def test_a_longer_pause_never_makes_a_request_slower(

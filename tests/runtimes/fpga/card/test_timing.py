@@ -245,17 +245,15 @@ def predicted() -> list[Predicted]:
     return [predict(row) for row in ROWS if row.fits]
 
 
-def test_means_are_within_six_and_on_average_three_per_cent(predicted: list[Predicted]) -> None:
-    errors = [abs(p.mean_error) for p in predicted]
-    assert len(errors) == 20
-    assert np.mean(errors) <= 3
-    assert max(errors) <= 6
-
-
-def test_p99_is_within_ten_and_on_average_three_per_cent(predicted: list[Predicted]) -> None:
-    errors = [abs(p.p99_error) for p in predicted]
-    assert np.mean(errors) <= 3
-    assert max(errors) <= 10
+def test_errors_are_on_average_three_per_cent_and_at_most_six_of_means_and_ten_of_p99s(
+    predicted: list[Predicted],
+) -> None:
+    assert len(predicted) == 20
+    means, p99s = (
+        np.abs([getattr(p, name) for p in predicted]) for name in ("mean_error", "p99_error")
+    )
+    assert means.mean() <= 3 and means.max() <= 6
+    assert p99s.mean() <= 3 and p99s.max() <= 10
 
 
 @pytest.mark.parametrize("row", ROWS, ids=label)

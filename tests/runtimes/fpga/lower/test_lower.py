@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto
 
 from runtimes.errors import Unsupported
-from runtimes.fpga.graph.graph import POINTWISE, Graph
+from runtimes.fpga.graph.graph import POINTWISE
 from runtimes.fpga.lower import COMPUTE, MOVE, lower
 from runtimes.fpga.lower.builder import Freshness
 from runtimes.fpga.lower.steps import ElementStep, Lowered, MatrixStep, Vectors
@@ -323,11 +323,3 @@ def test_a_product_of_state_alone_is_stale_and_of_any_input_fresh() -> None:
     builder.output(total)
     freshness = Freshness(builder.graph())
     assert (freshness.count(state_product), freshness.count(total)) == (0, 4)
-
-
-@pytest.mark.parametrize("made", [cnn_step(2, 8), lstm_step(2, 8)])
-def test_without_state_everything_is_fresh(made: ModelBuilder) -> None:
-    made.states.clear()
-    graph: Graph = made.graph()
-    freshness = Freshness(graph)
-    assert all(freshness.elements(name).all() for name in graph.values)

@@ -107,23 +107,13 @@ def test_a_split_graph_is_computed_by_both() -> None:
 
 
 def test_a_subgraph_may_read_what_the_card_made() -> None:
-    branch = {
-        name: helper.make_graph(
-            [helper.make_node(op, ["h"], [f"{name}_out"])],
-            name,
-            [],
-            [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, [4])],
-        )
-        for name, op in (("then", "Neg"), ("else", "Relu"))
-    }
     proto = model(
-        [
-            helper.make_node("Tanh", ["x"], ["h"]),
-            helper.make_node(
-                "If", ["p"], ["z"], then_branch=branch["then"], else_branch=branch["else"]
-            ),
-            helper.make_node("Add", ["h", "z"], ["y"]),
-        ],
+        nodes_of("""
+            h = Tanh(x)
+            z = If(p) <then_branch = then () => (float[4] n) { n = Neg(h) },
+                else_branch = other () => (float[4] r) { r = Relu(h) }>
+            y = Add(h, z)
+        """),
         {"x": [4], "p": []},
         {"y": [4]},
         types={"p": TensorProto.BOOL},
@@ -142,8 +132,6 @@ def test_a_subgraph_may_read_what_the_card_made() -> None:
     [
         ({"core": "3"}, "no provider option 'core': did you mean 'cores'"),
         ({"cores": "-1"}, "cores=-1 is not usable: give an integer above 0"),
-        ({"tiles": "many"}, "tiles=many is not usable"),
-        ({"clock": "inf"}, "clock=inf is not usable"),
         ({"card": "v81"}, "no card 'v81'.*'v80'"),
         ({"release": "sdk62"}, "no release 'sdk62'.*'sdk2"),
     ],

@@ -20,6 +20,7 @@ from runtimes.fpga.card.timing import latency_us
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.graph.importer import AXES_KEY, STATES_KEY, import_model
 from runtimes.fpga.provider.graph import claims
+from tests.exporters.support import nodes_of
 from tests.runtimes.fpga.ort_sessions import card_session, model, quiet_options
 
 RNG = np.random.default_rng(1)
@@ -37,24 +38,17 @@ def unoptimised(proto: onnx.ModelProto) -> tuple[onnxruntime.InferenceSession, G
 
 def all_attribute_kinds() -> onnx.ModelProto:
     return model(
-        [
-            helper.make_node("Conv", ["x", "k"], ["c"], pads=[1, 0, 1, 1, 2, 1], name="conv"),
-            helper.make_node("LeakyRelu", ["c"], ["l"], alpha=0.25),
-            helper.make_node("Gelu", ["l"], ["g"], approximate="tanh"),
-            helper.make_node("Clip", ["g", "", "high"], ["i"]),
-            helper.make_node("Reshape", ["i", "target"], ["r"]),
-            helper.make_node("Transpose", ["r"], ["t"], perm=[9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
-            helper.make_node("Reshape", ["t", "steps"], ["s"]),
-            helper.make_node(
-                "LSTM",
-                ["s", "w", "u", "", "", "h0"],
-                ["y", "", "cell"],
-                hidden_size=2,
-                direction="reverse",
-                activations=["Sigmoid", "Tanh", "Relu"],
-                clip=3.5,
-            ),
-        ],
+        nodes_of("""
+            [conv] c = Conv <pads = [1, 0, 1, 1, 2, 1]> (x, k)
+            l = LeakyRelu <alpha = 0.25> (c)
+            g = Gelu <approximate = "tanh"> (l)
+            i = Clip(g, , high)
+            r = Reshape(i, target)
+            t = Transpose <perm = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]> (r)
+            s = Reshape(t, steps)
+            y, , cell = LSTM <hidden_size = 2, direction = "reverse", clip = 3.5,
+                activations = ["Sigmoid", "Tanh", "Relu"]> (s, w, u, , , h0)
+        """),
         {"x": [1, 2, 2, 3, 2], "h0": [1, 4, 2]},
         {"y": [8, 1, 4, 2], "cell": [1, 4, 2]},
         {
