@@ -48,9 +48,6 @@ def needs(width):
 def bare():
     return nn.Linear(3, 2)
 
-def tokens():
-    return nn.Embedding(9, 4), {"token": torch.tensor([[0, 8]])}
-
 def unfit():
     return nn.Linear(3, 2), {"x": torch.zeros(1, 4)}
 
@@ -133,12 +130,6 @@ def test_a_damaged_file_in_the_cache_is_exported_again(
     assert path.read_bytes() == whole
 
 
-def test_an_axis_that_does_not_exist_is_named(worker: WorkerProcess) -> None:
-    missing = worker.ask(ExportRequest("mlp", points=({"bacth": 1},)))
-    assert missing.status == "export_failed"
-    assert "no axis 'bacth'" in missing.reason
-
-
 def test_what_an_exporter_made_is_kept_until_its_parent_ends(cache: Path) -> None:
     process = WorkerProcess(cache)
     model = process.ask(ExportRequest("mlp")).model
@@ -158,15 +149,6 @@ def test_a_users_factory_becomes_a_model(worker: WorkerProcess, user_file: Path)
     assert load_reference(model.references["batch=3"]).outputs["y"].shape == (3, 2)
     assert model.factory is not None
     assert model.factory.target == f"{user_file}:factory"
-
-
-def test_a_users_indices_stay_in_the_range_of_their_example(
-    worker: WorkerProcess, user_file: Path
-) -> None:
-    model = worker.export(ExportRequest(f"{user_file}:tokens", points=({"batch": 64},)))
-    tokens = load_reference(model.references["batch=64"]).inputs["token"]
-    assert tokens.shape == (64, 2)
-    assert (tokens.min(), tokens.max()) == (0, 8)
 
 
 @pytest.mark.parametrize(

@@ -329,11 +329,3 @@ def test_outputs_are_sane_and_depend_on_the_image(name: str) -> None:
     assert logits.std(dim=1).min() > 0.01
     assert logits.abs().max() < 100
     assert (logits[0] - logits[1]).std() > 0.01 * logits.std()
-
-
-def test_the_input_norm_of_resnet_v2_scales_nothing() -> None:
-    norm = build(find("resnet18_v2").factory).get_submodule("0")
-    assert isinstance(norm, nn.BatchNorm2d)
-    assert not norm.affine
-    assert norm.running_mean is not None
-    assert norm.running_mean.abs().min() > 0

@@ -188,13 +188,6 @@ def test_what_depends_on_a_node_that_is_not_believed_has_other_references(tmp_pa
     assert reference.disagreements == ()
 
 
-def test_the_evaluator_is_missing_where_it_is_believed_for_no_output(tmp_path: Path) -> None:
-    path = _save(tmp_path / "end.onnx", nodes_of("[winner] y = Hardmax(x)"), opset=12)
-    _, reference = _export(path, tmp_path / "cache")
-    assert (reference.by, list(reference.missing)) == ((UNOPTIMISED,), [EVALUATED])
-    assert "winner" in reference.missing[EVALUATED]
-
-
 def test_data_suffices_where_nobody_can_compute_the_graph(tmp_path: Path) -> None:
     nodes = nodes_of("y = vendor.Unknown(x)")
     path = _save(tmp_path / "vendor.onnx", nodes, vendor="vendor")

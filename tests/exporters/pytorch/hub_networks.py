@@ -36,19 +36,6 @@ def t5_encoder() -> Any:
     return T5EncoderModel(config), _tokens(), TEXT
 
 
-def segmentation() -> Any:
-    from torchvision.models.segmentation import lraspp_mobilenet_v3_large
-
-    module = lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=3)
-    return module, {"input": torch.randn(1, 3, 32, 32)}
-
-
-def regnet() -> Any:
-    import timm
-
-    return timm.create_model("regnetx_002", num_classes=4), {"x": torch.randn(1, 3, 32, 32)}
-
-
 def llava() -> Any:
     """Its ids hold a place for each of the 16 features of its picture."""
     from transformers import (

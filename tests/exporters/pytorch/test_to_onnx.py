@@ -298,10 +298,6 @@ def test_another_onnx_runtime_exports_a_module_anew(
     assert stored_flags == [False, True, False]
 
 
-def test_a_package_that_is_not_installed_has_no_version_and_raises_nothing() -> None:
-    assert versions.made_by(packages=("no_such_package",))["no_such_package"] == "not installed"
-
-
 COMMITTED = files("assets").joinpath("catalogue.csv").read_text("utf-8")
 
 

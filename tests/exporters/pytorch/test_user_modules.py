@@ -14,7 +14,7 @@ import torch
 from exporters.codec import to_json
 from exporters.diagnostics import codes, diagnostic
 from exporters.messages import ExportRequest
-from exporters.pytorch.to_onnx import WAYS, Way, nearest, told
+from exporters.pytorch.to_onnx import WAYS, Way, nearest
 from exporters.types import ExportedModel, ExportError, axes_key, load_reference
 from exporters.validation import check_numbers, relative_error
 from exporters.worker import export
@@ -241,16 +241,6 @@ def test_a_module_that_computes_in_bf16_is_there_for_engines_that_do(tmp_path: P
 FAULTS = {way: ExportError(f"{way.exporter} {'fixed' if way.fixed else 'open'}") for way in WAYS}
 
 
-def test_each_thing_that_was_done_is_told_with_its_own_cause() -> None:
-    assert told(Way("new", False), {}) == ()
-    sizes_finding = diagnostic("sizes_fixed", error="new open")
-    assert told(Way("new", True), FAULTS) == (sizes_finding,)
-    assert told(Way("old", True), FAULTS) == (
-        sizes_finding,
-        diagnostic("old_exporter", error="new fixed"),
-    )
-
-
 def test_a_module_that_no_way_takes_is_told_what_fails_at_one_size() -> None:
     """That a size is no axis is nothing to mend where the graph could have it baked in."""
     assert nearest(FAULTS).cause == "new fixed"
@@ -261,17 +251,6 @@ HUB = str(Path(hub_networks.__file__))
 
 
 @pytest.mark.rare
-def test_a_bert_as_it_is_gives_both_of_its_outputs_at_every_length(worker: WorkerProcess) -> None:
-    pytest.importorskip("transformers")
-    points = {"batch": 2, "sequence": 7}, {"batch": 1, "sequence": 70}
-    model = _export(worker, f"{HUB}:bert", *points)
-    assert [spec.name for spec in model.outputs] == ["last_hidden_state", "pooler_output"]
-    assert model.warnings == ()
-    for point in points:
-        assert_agrees(model, point)
-
-
-@pytest.mark.rare
 def test_a_t5_encoder_that_the_new_exporter_cannot_take_is_measured_and_says_why(
     worker: WorkerProcess,
 ) -> None:
@@ -279,20 +258,6 @@ def test_a_t5_encoder_that_the_new_exporter_cannot_take_is_measured_and_says_why
     model = _export(worker, f"{HUB}:t5_encoder", {"batch": 2, "sequence": 5})
     assert_agrees(model, {"batch": 2, "sequence": 5})
     assert all("modeling_t5.py:" in str(warning.parameters) for warning in model.warnings)
-
-
-@pytest.mark.rare
-def test_a_segmentation_network_gives_its_dict(worker: WorkerProcess) -> None:
-    pytest.importorskip("torchvision", exc_type=ImportError)
-    model = _export(worker, f"{HUB}:segmentation", {"batch": 2})
-    assert [spec.name for spec in model.outputs] == ["out"]
-    assert_agrees(model, {"batch": 2})
-
-
-@pytest.mark.rare
-def test_a_network_of_timm_is_measured(worker: WorkerProcess) -> None:
-    pytest.importorskip("timm")
-    assert_agrees(_export(worker, f"{HUB}:regnet", {"batch": 3}), {"batch": 3})
 
 
 @pytest.mark.rare
