@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,16 +15,14 @@ from app.cases.case import Case
 from app.cases.round import WARMUP, RoundResult
 from app.cases.status import Status
 from app.gui.launch import BatchChild
-from app.machine.environment import describe_host
-from app.plan.plan import Plan, named_lengths, parse_plan
-from app.plan.settings.sweep import Sweep
+from app.plan.plan import Plan, parse_plan
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
-from app.run_folder.manifest import new_manifest
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.diagnostics import Diagnostic
 from tests.app.gui import synthetic
+from tests.app.run_folder.runs import ENVIRONMENT, PLAN, manifest_of, record
 from tests.exporters.support import model_of
 
 
@@ -51,20 +50,10 @@ def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
     return synthetic.records(latency_ns, warmup=warmup)
 
 
-MLP = Plan(sweeps=(Sweep(models=("mlp",)),))
-
-
-def new_run(path: Path, cases: Sequence[Case], rounds: int = 1, plan: Plan = MLP) -> RunFolder:
+def new_run(path: Path, cases: Sequence[Case], rounds: int = 1, plan: Plan = PLAN) -> RunFolder:
     """A run folder that is being written by this process; `close` it to end that."""
-    lengths, host = named_lengths()["quick"], describe_host()
-    folder = RunFolder.create(
-        path,
-        new_manifest(
-            name="t", seed=0, rounds=rounds, time_limit_s=lengths.time_limit_s,
-            limits=lengths.limits, plan=plan, cases=cases, environment=host,
-        ),
-    )  # fmt: skip
-    folder.begin(host)
+    folder = RunFolder.create(path, manifest_of(cases, rounds, plan))
+    folder.begin(ENVIRONMENT)
     return folder
 
 
@@ -79,7 +68,7 @@ def measured_run(
     latencies_us: Callable[[int, int], Iterable[float]] = steady,
     *,
     rounds: int = 1,
-    plan: Plan = MLP,
+    plan: Plan = PLAN,
     warned: Mapping[int, Sequence[Diagnostic]] | None = None,
     statuses: Mapping[int, Status] | None = None,
 ) -> Path:
@@ -87,9 +76,11 @@ def measured_run(
     with new_run(path, cases, rounds, plan) as folder:
         for place, case in enumerate(cases):
             for number in range(rounds):
-                samples = records(latencies_us(place, number))
                 status, warnings = (statuses or {}).get(place, "ok"), (warned or {}).get(place, ())
-                record_round(folder, case, number, samples, status, warnings)
+                latencies = [*latencies_us(place, number)]
+                reason = "" if status == "ok" else "scripted"
+                facts: dict[str, Any] = {"warnings": tuple(warnings), "reason": reason}
+                record(folder, case, number, latencies, status, **facts)
         total = rounds * len(cases)
         live = Live("finished", rounds_total=total, rounds_done=total)
         LiveFile(folder).write(live, always=True)
@@ -104,32 +95,21 @@ def sample_path(folder: RunFolder, case: Case, number: int) -> Path:
 def wait_for_end(child: BatchChild, seconds: float = 30.0) -> int | None:
     """The exit code of a batch process; None if it does not end in time."""
     deadline = time.monotonic() + seconds
-    while child.exit_code() is None and time.monotonic() < deadline:
+    while (code := child.exit_code()) is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    return child.exit_code()
+    return code
 
 
 def record_round(
-    folder: RunFolder,
-    case: Case,
-    number: int,
-    samples: np.ndarray,
-    status: Status = "ok",
-    warnings: Sequence[Diagnostic] = (),
+    folder: RunFolder, case: Case, number: int, samples: np.ndarray, status: Status = "ok"
 ) -> None:
     """Write a round's samples and its line, as the batch process does."""
-    path = sample_path(folder, case, number)
+    path, warmup = sample_path(folder, case, number), int((samples["phase"] == WARMUP).sum())
     path.write_bytes(samples.tobytes())
-    warmup = int((samples["phase"] == WARMUP).sum())
     folder.record(
         RoundResult(
-            case_id=case.case_id,
-            round=number,
-            status=status,
-            reason="" if status == "ok" else "scripted",
+            case.case_id, number, status, "" if status == "ok" else "scripted",
             samples=path.name if len(samples) else "",
-            iterations=len(samples) - warmup,
-            warmup_iterations=warmup,
-            warnings=tuple(warnings),
+            iterations=len(samples) - warmup, warmup_iterations=warmup,
         )
-    )
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Names that look like HTML, or would be a spreadsheet's formula, are text all over the window."""
+"""Names that look like HTML are text all over the window."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
-from PySide6.QtGui import QGuiApplication, QTextDocument
 from PySide6.QtGui import Qt as GuiQt
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.look.text import write_csv
 from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics import diagnostic
 from tests.app.gui.windows import open_run, wait_for_summaries
-from tests.app.hostile import OF_FILES, formulas, steering
+from tests.app.hostile import OF_FILES, steering
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 TAG = "<b>bold</b> <img src='x'>"
@@ -71,17 +70,3 @@ def test_a_window_shows_names_as_they_are(window: MainWindow, qtbot: QtBot, tmp_
     assert not [tip for tip in plain_tips if "\ufffc" in tip], "an image stands for a name"
     assert any(TAG in tip for tip in plain_tips), "in full, as it is"
     assert not [tip for tip in plain_tips if steering(tip)]
-
-
-def test_what_is_copied_and_saved_runs_in_no_spreadsheet(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    open_run(window, qtbot, hostile_run(tmp_path / "run"))
-    window.table.copy()
-    copied_lines = QGuiApplication.clipboard().text().splitlines()
-    cells = [cell for line in copied_lines for cell in line.split("\t")]
-    assert len(copied_lines) == len(CASES) + 1
-    assert not formulas("\n".join('"' + cell.replace('"', '""') + '"' for cell in cells).encode())
-    header, rows = window.table.table()
-    write_csv(tmp_path / "view.csv", ["=cmd", *header[1:]], rows)
-    assert not formulas((tmp_path / "view.csv").read_bytes())

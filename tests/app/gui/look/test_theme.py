@@ -1,14 +1,15 @@
-"""Colours as people see them, some of whom see fewer: told apart and standing out on the screen."""
+"""Colours as people see them, some of whom see fewer: and names short of room: told apart."""
 
 from __future__ import annotations
 
-from itertools import combinations, starmap
+from itertools import combinations, product, starmap
 
 import pytest
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.gui.look.text import shorter
 from app.gui.look.theme import THEMES, Theme, contrast, runtime_color
 from app.gui.plots.style import apart
 from app.gui.window import MainWindow
@@ -57,3 +58,25 @@ def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: Q
         control.setFocus()
         QApplication.processEvents()
         assert control.grab().toImage() != image_before, control.accessibleName()
+
+
+FORTY = [
+    f"{model} · {runtime} · {threads} · batch {batch}{remark}"
+    for model, runtime, batch, (threads, remark) in product(
+        ("cnn_tiny", "mlp"),
+        ("ort-cpu", "openvino-cpu"),
+        (1, 2, 4, 8, 16),
+        (("1 thread", ""), ("2 threads", " (doubted)")),
+    )
+]
+
+
+def test_names_stay_apart_and_within_their_room() -> None:
+    for room in (60, 45, 38, 34, 31, 28, 26):
+        short_names = shorter(FORTY, room, len)
+        assert len(set(short_names)) == len(FORTY)
+        assert max(map(len, short_names)) <= room
+    names = [f"ort-cpu {precision} paced closed loop" for precision in ("fp32", "fp16", "int8")]
+    brief = shorter(names, 14.0, len)
+    assert len(set(brief)) == 3, "they differ in their middle, which is not cut"
+    assert brief[2].endswith("int8")
