@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -10,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.series import Series
 from app.gui.views import VIEWS, ViewArea, Views
-from tests.app.gui.plots.views import checks, finished, live
+from tests.app.gui.plots.views import finished, live, stored
 
 
 @pytest.fixture
@@ -38,7 +40,9 @@ def _under_plus(area: ViewArea) -> list[str]:
     return [action.text() for action in area.plus.menu().actions()]
 
 
-def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(area: ViewArea) -> None:
+def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
+    area: ViewArea, tmp_path: Path
+) -> None:
     area.resize(2000, 600)
     _feed(area, finished())
     assert _tab_names(area) == [
@@ -48,7 +52,7 @@ def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(area
     assert _under_plus(area) == ["Compare", "History", "Check", "Tuning steps"]
     _feed(area, live()[:1])
     assert _tab_names(area) == ["Summary", "Ranking", "Distribution", "Timeline", "Inspect"]
-    _feed(area, checks())
+    _feed(area, stored("check", tmp_path))
     assert "Check" in _tab_names(area)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.card import CardRun
-from app.analysis.plot_data.series import ReferenceLine, Series, Standing
+from app.analysis.plot_data.series import ReferenceLine, Series
 from app.capabilities.largest_batch.present import LargestBatchView
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.capabilities.tuning.present import StepsView
@@ -31,6 +32,7 @@ from app.gui.plots.ranking import AccuracyView, RankingView
 from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
+from app.runs.following.reader import RunReader
 from app.runs.history.run_comparison import RunSide
 from app.runs.history.trends import read_history
 from app.runs.reader import read_run
@@ -94,19 +96,12 @@ def loaded() -> list[Series]:
     return [open_loop(rate) for rate in (5_000, 10_000, 20_000, 40_000, 48_000)]
 
 
-def checks() -> list[Series]:
-    """Two models on four runtimes: whole, in part, only built, refused; one has not ended."""
-    ends: tuple[tuple[str, str, Standing, Standing], ...] = (
-        ("ort-cpu", "opened", "compiles", "compiles"),
-        ("fpga:v80", "opened", "compiles", "partial"),
-        ("tensorrt-rtx:sm89", "built", "compiles", "unsupported"),
-        ("openvino-cpu", "opened", "compile_failed", "waiting"),
-    )
-    return [
-        failed(runtime, model, end, f"{model} {end}", check_level=level)
-        for runtime, level, *both in ends
-        for model, end in zip(("alexnet", "vgg16"), both, strict=True)
-    ]
+def stored(name: str, folder: Path) -> list[Series]:
+    """The cases of a stored run as one that is followed shows them."""
+    with closing(RunReader(unpack(name, folder / name))) as reader:
+        state = reader.poll()
+    assert state is not None
+    return list(state.series)
 
 
 def tuned() -> list[Series]:
@@ -176,10 +171,10 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "trends": lambda _: _set(TrendsView(), finished()),
     "loads": lambda _: _set(TrendsView(), loaded()),
     "ladder": lambda _: _set(CapabilityView(StepsView()), tuned()),
-    "largest": lambda _: _set(CapabilityView(LargestBatchView()), finished()),
-    "accuracy": lambda _: _set(AccuracyView(), finished()),
+    "largest": lambda folder: _set(CapabilityView(LargestBatchView()), stored("largest", folder)),
+    "accuracy": lambda folder: _set(AccuracyView(), stored("accuracy", folder)),
     "matrix": lambda _: _set(MatrixView(), finished()),
-    "checks": lambda _: _set(ChecksView(), checks()),
+    "checks": lambda folder: _set(ChecksView(), stored("check", folder)),
     "operators": _operators,
     "schedule": _schedule,
     "compare": _compare,
