@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,8 +21,6 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.gui.look.preferences import Preferences
 from app.gui.palette import Palette
-from app.gui.plots.base import PlotView
-from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
@@ -63,20 +60,20 @@ LOOKS = (
     Look("4k", 1920, 1080, scale=2),
 )
 THEMES = ("light", "dark")
-STORED: Mapping[str, tuple[str, ...]] = {
-    "plain": tuple(spec.key for spec in VIEWS),
-    "large": ("summary", "ranking", "histogram", "percentiles", "boxes", "timeline", "matrix"),
-    "failures": ("summary", "ranking"),
-    "sizes": ("trends",),
-    "slo": ("trends",),
-    "compared": ("compare",),
-    "history": ("history",),
-    "operators": ("operators",),
-    "card": ("schedule",),
-    "check": ("checks",),
-    "accuracy": ("accuracy",),
-    "largest": ("largest_batch",),
-    "tune": ("tune",),
+STORED = {
+    "plain": "summary ranking histogram percentiles boxes timeline trends matrix operators",
+    "large": "summary ranking histogram percentiles boxes timeline matrix",
+    "failures": "summary ranking compare history",
+    "sizes": "trends",
+    "slo": "trends",
+    "compared": "compare",
+    "history": "history",
+    "operators": "operators",
+    "card": "schedule",
+    "check": "checks",
+    "accuracy": "accuracy",
+    "largest": "largest_batch",
+    "tune": "tune",
 }
 """The stored runs and the views that are drawn of each."""
 _MOST_S = 20.0
@@ -140,15 +137,16 @@ class Grabber:
         self.save(self._pictures / "welcome.png")
         for name, views in STORED.items():
             self.open(stored_run(name, runs / name))
-            for view in views:
+            for view in views.split():
                 self.show(view, most_s=3.0)
                 self.save(self._pictures / f"{name}-{view}.png")
         self._window.close()
 
     def show(self, key: str, most_s: float = _MOST_S) -> None:
         """Bring this view to the front and wait until it is drawn."""
+        view = self._window.views.by_key[key]
         self._window.frame.show_key(key)
-        self._wait(_REST_S, partial(_has_plots, self._window.views.by_key[key]), most_s)
+        self._wait(_REST_S, lambda: bool(view.plots), most_s)
 
     def save(self, path: Path, query: str = "") -> None:
         """The window as a PNG; with a query, the palette over it in which this was typed."""
@@ -178,21 +176,17 @@ class Grabber:
 
     def open(self, example_run: Made) -> None:
         """The run with all its rows selected, another beside it where there is one."""
-        window = self._window
-        window.open_run(example_run.folder)
-        self._wait(
-            0.0, lambda: window.feed.folder == example_run.folder and window.feed.state is not None
-        )
+        window, folder = self._window, example_run.folder
+        window.open_run(folder)
+        self._wait(0.0, lambda: window.feed.folder == folder and window.feed.state is not None)
         if example_run.beside is not None:
             window.feed.compare(example_run.beside)
         window.table.view.selectAll()
 
         def summarised() -> bool:
             state = window.feed.state
-            visible_series = (
-                [item for item in state.series if item.key in state.visible_keys] if state else []
-            )
-            return all(item.summary is not None for item in visible_series if item.status == "ok")
+            shown = [c for c in state.series if c.key in state.visible_keys] if state else []
+            return all(case.summary is not None for case in shown if case.status == "ok")
 
         self._wait(_REST_S, summarised)
 
@@ -211,10 +205,6 @@ class Grabber:
         QThreadPool.globalInstance().waitForDone(20)
         self._app.processEvents()
         time.sleep(0.005)
-
-
-def _has_plots(view: PlotView) -> bool:
-    return bool(view.plots)
 
 
 def _grab_one(folder: Path, name: str, theme: str) -> None:

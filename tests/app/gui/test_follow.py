@@ -21,7 +21,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.read.reading import Brush
 from app.gui.window import MainWindow
 from tests.app.gui.runs import measured_run, steady
-from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
+from tests.app.gui.windows import activate, dialogs, open_run, seen, wait_for_summaries
 from tests.app.run_folder.runs import damage_line
 
 CASES = tuple(Case("mlp", "fake", threads=threads) for threads in (1, 2, 3))
@@ -137,8 +137,7 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
     assert isinstance(monday, HistogramView)
     qtbot.waitUntil(lambda: len(monday.series) == 3, timeout=20_000)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(other))
-    with qtbot.waitActive(opened):
-        opened.activateWindow()
+    activate(qtbot, opened)
     ctrl, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
     QTest.keyClick(opened, Qt.Key.Key_B, ctrl | shift)
     qtbot.waitUntil(lambda: _grey(monday) == ["baseline tuesday"], timeout=20_000)

@@ -181,10 +181,9 @@ def command(qtbot: QtBot) -> Iterator[OwnCommand]:
 def test_a_process_that_does_not_start_or_ends_by_a_signal_is_an_error_and_blocks_no_other(
     qtbot: QtBot, command: OwnCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
         patch.setattr(sys, "executable", str(tmp_path / "python"))
-        with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
-            command.start(["--version"])
+        command.start(["--version"])
     children = psutil.Process().children()
     with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
         command.start(["--version"], (0, int(signal.SIGHUP)))  # its number is a good exit code

@@ -28,7 +28,7 @@ from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from exporters.diagnostics import diagnostic
 from tests.app.gui.runs import measured_run
-from tests.app.gui.windows import open_run
+from tests.app.gui.windows import activate, open_run
 
 _SLACK_PX = 1
 CONTROLS = (QAbstractButton, QComboBox, QLineEdit, QLabel)
@@ -143,8 +143,7 @@ def test_a_low_window_folds_the_details_and_one_view_has_the_whole_of_it_until_i
     panes = (window.header, window.series_list, window.frame.details)
     visibilities = [pane.isVisible() for pane in panes]
     view = window.views.by_key["percentiles"]
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    activate(qtbot, window)
     for back in (Qt.Key.Key_F11, Qt.Key.Key_Escape):
         view.canvas.setFocus()
         QTest.keyClick(window, Qt.Key.Key_F11)

@@ -27,7 +27,7 @@ from app.run_folder.manifest import MANIFEST
 from exporters.types import GraphlapError
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.gui.runs import measured_run, new_run, record_round, records, steady, tiny_model
-from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
+from tests.app.gui.windows import activate, dialogs, open_run, seen, wait_for_summaries
 from tests.app.run_folder.measured import Speed, make, measure
 from tests.app.run_folder.runs import damage_line
 
@@ -154,8 +154,7 @@ def test_the_keyboard_goes_through_all_panes_and_never_where_nobody_sees_it(
         return focus_widget
 
     open_run(window, qtbot, run)
-    with qtbot.waitActive(window):
-        window.activateWindow()
+    activate(qtbot, window)
     panes = (window.header, window.series_list, window.view_area, window.frame.details)
     reached = [press(Qt.Key.Key_F6) for _ in range(2 * len(panes))]
     places = [next(k for k, p in enumerate(panes) if p.isAncestorOf(w)) for w in reached]

@@ -58,6 +58,12 @@ def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(has_summaries, timeout=TIMEOUT_MS)
 
 
+def activate(qtbot: QtBot, widget: QWidget) -> None:
+    """Give it the keyboard."""
+    with qtbot.waitActive(widget):
+        widget.activateWindow()
+
+
 def dialogs(window: MainWindow) -> list[ErrorDialog]:
     return [dialog for dialog in window.findChildren(ErrorDialog) if dialog.isVisible()]
 

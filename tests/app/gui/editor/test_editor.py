@@ -20,6 +20,7 @@ from runtimes import registry
 from runtimes.base import Available
 from runtimes.options import OptionValue
 from tests.app.gui.runs import tiny_model
+from tests.app.gui.windows import activate
 
 
 def _check(editor: SweepEditor, name: str) -> None:
@@ -65,8 +66,7 @@ def test_what_is_clicked_and_typed_becomes_the_plan(editor: SweepEditor) -> None
 
 def test_every_step_can_be_undone_and_done_again(editor: SweepEditor, qtbot: QtBot) -> None:
     _check(editor, "cnn_tiny")
-    with qtbot.waitActive(editor):
-        editor.activateWindow()
+    activate(qtbot, editor)
     field, undo_stack = editor.grid_form.fields["batch_size"], editor.undo_stack
     field.setFocus()
     QTest.keyClicks(field, "16")

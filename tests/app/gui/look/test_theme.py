@@ -14,6 +14,7 @@ from app.gui.look.theme import THEMES, Theme, contrast, runtime_color
 from app.gui.plots.style import apart
 from app.gui.window import MainWindow
 from runtimes.registry import RUNTIMES
+from tests.app.gui.windows import activate
 
 
 def test_distances_and_contrasts_of_colours_are_those_of_the_eye() -> None:
@@ -45,8 +46,7 @@ def test_lines_texts_and_runtimes_stand_out_from_the_ground_and_apart(theme: The
 
 def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: QtBot) -> None:
     window.frame.show_key("editor")
-    with qtbot.waitActive(window):
-        window.activateWindow()
+    activate(qtbot, window)
     form = window.editor
     grid, plan = form.grid_form, form.plan_form
     controls = (grid.fields["batch_size"], plan.profile, plan.boxes["profile_ops"])

@@ -23,7 +23,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export, export_png, export_svg
 from app.gui.views import VIEWS, ViewSpec
-from tests.app.gui.plots.views import FILLED
+from tests.app.gui.plots.views import FILLED, redraw
 from tests.app.gui.synthetic import failed, series
 
 
@@ -103,15 +103,13 @@ def test_a_view_without_data_says_so(qtbot: QtBot, spec: ViewSpec) -> None:
     assert view._missing.isVisible() and view._missing.text().endswith(".")
     assert view.table()[1] == []
     if isinstance(view, HistogramView | PercentileView | TimelineView):
-        view.set_series([series(count=400)])
-        view.refresh()
+        redraw(view, [series(count=400)])
         ends: dict[Standing, str] = {
             "crashed": "None of these cases gave samples",
             "waiting": "yet",
         }
         for status, told in ends.items():
-            view.set_series([failed("ort-cpu", "mlp", status, "killed by signal 11")])
-            view.refresh()
+            redraw(view, [failed("ort-cpu", "mlp", status, "killed by signal 11")])
             assert told in view._missing.text()
             assert view.heading._note == "", "nothing of the former run stays above it"
 

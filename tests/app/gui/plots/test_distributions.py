@@ -27,7 +27,7 @@ from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.views import VIEWS, ViewSpec
 from app.stats.quantiles import EDGES_S
-from tests.app.gui.plots.views import PUBLISHED, live, on_screen
+from tests.app.gui.plots.views import PUBLISHED, live, on_screen, redraw
 from tests.app.gui.synthetic import (
     latencies_ns,
     of_rounds,
@@ -37,6 +37,7 @@ from tests.app.gui.synthetic import (
     summary_of,
     with_figures,
 )
+from tests.app.gui.windows import activate
 
 MS = 1_000_000
 RUNS = 101
@@ -77,12 +78,10 @@ def test_a_closed_loop_has_no_parts_to_choose(qtbot: QtBot) -> None:
     closed, opened = series(count=400), _make_overload()
     view = on_screen(qtbot, HistogramView(), [closed])
     assert not _choice(view).isVisible()
-    view.set_series([closed, opened])
-    view.refresh()
+    redraw(view, [closed, opened])
     _choice(view).choose("queue")
     assert {row[0] for row in view.table()[1]} == {opened.label}
-    view.set_series([closed])
-    view.refresh()
+    redraw(view, [closed])
     assert view.table()[1], "what was chosen for open loops hides no closed one"
 
 
@@ -174,13 +173,11 @@ def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive_and_keys_zoom_and_
     assert whole[1] > math.log10(EDGES_S[np.nonzero(view.series[0].counts)[0][-1] + 1])
     plot.getViewBox().sigRangeChangedManually.emit([True, True])
     plot.setXRange(-4.8, -4.7, padding=0)
-    view.set_series([replace(cases[0], counts=cases[0].counts * 2)])
-    view.refresh()
+    redraw(view, [replace(cases[0], counts=cases[0].counts * 2)])
     assert plot.viewRange()[0] == pytest.approx([-4.8, -4.7])
     view.fit()
     whole = plot.viewRange()[0]
-    with qtbot.waitActive(view):
-        view.activateWindow()
+    activate(qtbot, view)
     box, ctrl = view.published_box, Qt.KeyboardModifier.ControlModifier
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Plus, ctrl)

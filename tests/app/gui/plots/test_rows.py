@@ -9,12 +9,11 @@ from itertools import combinations
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtGui import QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.gui.look.overlay import plot_font
 from app.gui.plots.axes import LogAxis, NamesAxis, NinesAxis, time_axis
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.figure_view import axis_item
@@ -22,14 +21,13 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.gui.plots.trace import NameLayer
 from app.present.figure import Axis, Figure
-from tests.app.gui.plots.views import many, on_screen, turn_wheel
+from tests.app.gui.plots.views import many, on_screen, redraw, turn_wheel
 
 
 def test_many_series_stand_in_rows_that_are_named_and_few_are_filled(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(8))
     assert not view.panel.in_rows
-    view.set_series(many(12))
-    view.refresh()
+    redraw(view, many(12))
     assert view.panel.in_rows
     names = view.plots[0].getAxis("left")
     assert isinstance(names, NamesAxis)
@@ -38,12 +36,10 @@ def test_many_series_stand_in_rows_that_are_named_and_few_are_filled(qtbot: QtBo
     view.layout_choice.choose("overlaid")
     assert not view.panel.in_rows, "what was chosen holds for any number"
     for count, is_filled in ((12, False), (4, False), (3, True), (1, True)):
-        view.set_series(many(count))
-        view.refresh()
+        redraw(view, many(count))
         assert {columns.is_filled for columns in view.panel.columns.columns} == {is_filled}
     view.layout_choice.choose("stacked")
-    view.set_series(many(3))
-    view.refresh()
+    redraw(view, many(3))
 
     def heights() -> list[float]:
         return [c.floor - float(c.tops.min()) for c in view.panel.columns.columns]
@@ -117,17 +113,7 @@ def _names_axis(view: BoxesView, names: Sequence[str]) -> NamesAxis:
 
 
 @pytest.mark.usefixtures("larger")
-def test_large_letters_leave_a_low_plot_half_of_its_view_and_its_rows_apart(qtbot: QtBot) -> None:
-    """Legend and texts of marks took it, where a window of 900x560 left the view 250 pixels."""
-    for view in (HistogramView(), TimelineView()):
-        on_screen(qtbot, view, many(40))
-        view.resize(880, 300)
-        QApplication.processEvents()
-        view.refresh()
-        QApplication.processEvents()
-        high = [plot.getViewBox().rect().height() for plot in view.plots]
-        assert sum(high) > 0.3 * view.canvas.height()
-        assert min(high) > 2.5 * QFontMetricsF(plot_font()).height()
+def test_large_letters_leave_rows_apart(qtbot: QtBot) -> None:
     boxes = on_screen(qtbot, BoxesView(), many(40))
     long_names = [f"a_network · openvino-cpu · batch {k} · 16 threads" for k in range(40)]
     names = _names_axis(boxes, [f"{name} (wall clock, doubted)" for name in long_names])

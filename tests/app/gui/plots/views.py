@@ -63,6 +63,11 @@ def on_screen(qtbot: QtBot, view: ViewT, cases: Sequence[Series] = ()) -> ViewT:
     return view
 
 
+def redraw(view: PlotView, cases: Sequence[Series]) -> None:
+    view.set_series(cases)
+    view.refresh()
+
+
 def live() -> list[Series]:
     """Three runtimes, one simulated, one still measuring."""
     return [

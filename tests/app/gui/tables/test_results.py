@@ -260,17 +260,6 @@ def test_a_filter_finds_settings_and_figures(
     assert _find_keys(sweep, query) == keys
 
 
-def test_settings_that_tell_cases_apart_are_columns_before_the_status(sweep: ResultsTable) -> None:
-    header = sweep.view.horizontalHeader()
-    spread, kind = _column(sweep, "option:spread_us"), _column(sweep, "option:distribution")
-    assert not sweep.view.isColumnHidden(spread) and not sweep.view.isColumnHidden(kind)
-    assert header.visualIndex(kind) < header.visualIndex(_column(sweep, "status"))
-    assert sweep.filter.index(2, kind).data() == "bimodal"
-    sweep.view.sortByColumn(spread, Qt.SortOrder.DescendingOrder)
-    assert set(_rows(sweep)[:2]) == {"c", "d"}, "3 is more than 1"
-    assert "option:spread_us" not in sweep.visible_columns(), "it is no preference"
-
-
 def _warned(key: str, *diagnostics: Diagnostic) -> Series:
     values: dict[str, Any] = {**diagnostic_columns(diagnostics)}
     return _case(key, 9.5, **values)

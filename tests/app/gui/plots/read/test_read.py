@@ -24,8 +24,9 @@ from app.gui.plots.read.readout import brush_text, lit_text
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export_png
 from app.stats.quantiles import EDGES_S
-from tests.app.gui.plots.views import LEFT, at, drag, finished, hover, live, on_screen
+from tests.app.gui.plots.views import LEFT, at, drag, finished, hover, live, on_screen, redraw
 from tests.app.gui.synthetic import of_rounds, open_loop, records, series
+from tests.app.gui.windows import activate
 
 
 def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
@@ -48,8 +49,7 @@ def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
 
 def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
     view = on_screen(qtbot, PercentileView(), live()[:1])
-    with qtbot.waitActive(view):
-        view.activateWindow()
+    activate(qtbot, view)
     where = at(view, 1.0, np.log10(25e-6))
     first = hover(view, where)
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=where)
@@ -176,14 +176,12 @@ def test_what_a_round_adds_is_counted_into_the_same_bins_and_one_that_begins_ane
     view = on_screen(qtbot, HistogramView(), [_make_series(latency[:20_000])])
     _wait_for_fine(view, qtbot)
     for measured in (latency[:20_500], latency):
-        view.set_series([_make_series(measured)])
-        view.refresh()
+        redraw(view, [_make_series(measured)])
         (outline,) = view.panel.drawn
         assert outline.bins.grid is not None and outline.bins.total == len(measured)
         expected, _ = np.histogram(measured, outline.bins.edges_s * 1e9)
         assert np.abs(outline.bins.counts - expected).max() <= 1, "an edge is no whole nanosecond"
-    view.set_series([_make_series(latency[-500:])])
-    view.refresh()
+    redraw(view, [_make_series(latency[-500:])])
     assert view.panel.drawn[0].bins.counts.sum() == 500
 
 
