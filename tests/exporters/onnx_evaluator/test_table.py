@@ -18,7 +18,7 @@ from exporters.onnx_evaluator.table import ROWS, Row
 from exporters.onnx_files.engine import opened
 from tests.differential import nodes
 from tests.differential.agreement import agree
-from tests.exporters.onnx_evaluator.examples import EXAMPLES, Example, example
+from tests.exporters.onnx_evaluator.examples import EXAMPLES, Example, example, reals
 
 pytest.importorskip("onnxruntime")
 
@@ -178,3 +178,26 @@ def test_a_cubic_of_coefficient_zero_is_no_default() -> None:
 def test_a_node_that_is_not_believed_is_named() -> None:
     with pytest.raises(Distrust, match="Hardmax 'y0'"):
         _result("Hardmax", [np.ones((2, 3), np.float32)], 12)
+
+
+def test_trees_are_believed_where_each_leaf_scores_every_target() -> None:
+    """One split and two leaves; as scikit-learn's forests score, and with a target left out."""
+    tree: dict[str, Any] = {
+        "nodes_treeids": [0, 0, 0],
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_featureids": [0, 0, 0],
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_values": [0.0, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+        "n_targets": 2,
+    }
+    for leaves, targets in (([1, 1, 2, 2], [0, 1, 0, 1]), ([1, 2], [0, 1])):
+        scores: dict[str, Any] = {"target_nodeids": leaves, "target_ids": targets}
+        scores |= {"target_treeids": [0] * len(leaves), "target_weights": [0.5] * len(leaves)}
+        case = example("TreeEnsembleRegressor", [reals(3, 2)], 3, **tree, **scores)
+        if len(leaves) == 4:
+            assert agree(_by(Evaluator, *case), _by_engine(*case))
+        else:
+            with pytest.raises(Distrust, match="not defined"):
+                _by(Evaluator, *case)
