@@ -20,14 +20,13 @@ from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load
 from runtimes.base import Runtime
 from runtimes.cuda import runtime as libraries
 from runtimes.cuda.driver import Gpu
-from runtimes.errors import Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import compile_sessions
 from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES
 from tests.app.workers.operator_times import operator_times
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.gpu.models import DEVICE_SIZES
-from tests.runtimes.contract import ONE_THREAD, RuntimeContract, computes, reference_of
+from tests.runtimes.contract import RuntimeContract, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
@@ -187,15 +186,6 @@ class TestTensorRtRtx(_OnGpu):
         if _capability() not in COMPUTE_CAPABILITIES:
             pytest.skip("TensorRT for RTX does not know the GPU that is here")
         return runtime
-
-    def test_a_gpu_that_it_does_not_know_is_unsupported_in_its_own_words(
-        self, graphs: Graphs
-    ) -> None:
-        runtime = available(self.name)
-        if _capability() in COMPUTE_CAPABILITIES:
-            pytest.skip("TensorRT for RTX knows the GPU that is here")
-        with pytest.raises(Unsupported, match="not supported"):
-            runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD)
 
 
 def _capability() -> tuple[int, int]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Iterator
 from ctypes import CDLL, CFUNCTYPE, c_void_p, cast
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from app.workers.timed_round import device_facts
 from exporters.diagnostics import codes
 from runtimes.calls import Call
 from runtimes.cuda import driver as cuda_driver
-from runtimes.cuda import nvtx, runtime
+from runtimes.cuda import nvtx
 from runtimes.cuda.driver import CudaError, Gpu, calling
 from runtimes.cuda.marks import mark_in_c, mark_in_python
 from runtimes.execution import Boundary, Spans
@@ -146,41 +145,27 @@ def test_figures_state_what_limits_a_run() -> None:
     assert "device_bound" not in device_facts(Spans(device))
 
 
-_SOURCE = """
-#include <stdio.h>
-static void note(const char *text) {
-    FILE *file = fopen(CALLS, "a");
-    fprintf(file, "%s\\n", text);
-    fclose(file);
-}
-int nvtxRangePushA(const char *name) { note(name); return 0; }
-int nvtxRangePop(void) { note("pop"); return 0; }
-"""
-
-
 @pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The file of the calls; the library is found where the packages have it."""
-    call_file, source = tmp_path / "calls", tmp_path / "nvtx.c"
-    source.write_text(_SOURCE)
-    # A name of its own: the machine may have NVIDIA's library, which comes before the last.
-    monkeypatch.setattr(nvtx, "SONAMES", ("libgraphlap_nvtx.so.1",))
-    library = tmp_path / nvtx.SONAMES[0]
-    define = f'-DCALLS="{call_file}"'
-    subprocess.run(["cc", "-shared", "-fPIC", define, "-o", library, source], check=True)
-    monkeypatch.setattr(runtime, "wheel_folders", lambda: [tmp_path])
+def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A profiler that listens."""
+    monkeypatch.setenv(nvtx.LISTENER, "/a/profiler.so")
     nvtx._library.cache_clear()
-    yield call_file
+    yield
     nvtx._library.cache_clear()
 
 
 def test_a_profiler_gets_the_round_and_its_phases(
-    graphs: Graphs, calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graphs: Graphs, listener: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(nvtx.LISTENER, "/a/profiler.so")
+    calls: list[str] = []
+    library = SimpleNamespace(
+        nvtxRangePushA=lambda name: calls.append(name.decode()),
+        nvtxRangePop=lambda: calls.append("pop"),
+    )
+    monkeypatch.setattr(nvtx, "open_first", lambda _sonames: library)
     result = measured(graphs.dense, "ort-cpu", tmp_path)
     assert result.status == "ok", result.reason
-    first, *lines, last = calls.read_text().splitlines()
+    first, *lines, last = calls
     assert first == f"round 0 of {result.case_id}" and last == "pop"
     assert lines[1::2] == ["pop"] * (len(lines) // 2), "one phase ends before the next begins"
     phases = lines[::2]
@@ -190,12 +175,9 @@ def test_a_profiler_gets_the_round_and_its_phases(
 
 
 def test_a_profiler_without_the_library_is_a_warning(
-    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graphs: Graphs, listener: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(nvtx.LISTENER, "/a/profiler.so")
     monkeypatch.setattr(nvtx, "SONAMES", ("libgraphlap_absent.so.1",))
-    nvtx._library.cache_clear()
     result = measured(graphs.dense, "ort-cpu", tmp_path)
-    nvtx._library.cache_clear()
     assert result.status == "ok"
     assert "nvtx_unavailable" in codes(result.warnings)

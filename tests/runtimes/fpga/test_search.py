@@ -24,7 +24,7 @@ from runtimes.fpga.cards import Card, CardError, card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.lower import lower
 from runtimes.fpga.sizing import Configuration, search
-from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
+from tests.runtimes.fpga.graphs import cnn_step, lstm_step, mlp
 
 CARDS = [load_card(key) for key in card_keys()]
 CHUNK = 8
@@ -156,21 +156,6 @@ def test_all_that_decides_the_latency_is_told(
     ):
         assert re.search(expected_text, text), expected_text
     assert len(re.findall(r"^ +\d +64 +4\.8%$", text, re.MULTILINE)) == 6
-
-
-def test_work_that_is_wholly_done_ahead_is_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    builder = ModelBuilder()
-    state, x = builder.input("state", [1, 64]), builder.input("x", [1, 64])
-    state_product = builder.add("MatMul", state, builder.weights(64, 64))
-    new = builder.add("MatMul", x, builder.weights(64, 64))
-    builder.output(builder.add("Add", state_product, new))
-    builder.states.append((state, builder.nodes[-1].output[0]))
-    onnx.save(builder.model(), tmp_path / "rnn.onnx")
-    _, text, _ = run(capsys, str(tmp_path / "rnn.onnx"))
-    assert re.search(r"MatMul_0 .* all of it before the request", text)
-    assert "ahead      1 cycles" in text
 
 
 @pytest.mark.parametrize(

@@ -143,24 +143,15 @@ def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) 
 
 
 def test_what_crashes_or_flatters_is_refused(graphs: Graphs) -> None:
-    sizes = {"x": (1, 1, 4), "y": (1, 1, 1, 2)}
-    lstm = node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2)
-    halves = graphs.save(
-        "half_lstm",
-        [lstm],
-        [vector("x", "float16", *sizes["x"])],
-        [vector("y", "float16", *sizes["y"])],
-        [
-            constant("w", weights(1, 8, 4).astype(np.float16)),
-            constant("r", weights(1, 8, 2).astype(np.float16)),
-        ],
-    )
-    floats = graphs.save(
-        "lstm",
-        [lstm],
-        [vector("x", "float32", *sizes["x"])],
-        [vector("y", "float32", *sizes["y"])],
-        [constant("w", weights(1, 8, 4)), constant("r", weights(1, 8, 2))],
+    halves, floats = (
+        graphs.save(
+            f"lstm_{dtype}",
+            [node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2)],
+            [vector("x", dtype, 1, 1, 4)],
+            [vector("y", dtype, 1, 1, 1, 2)],
+            [constant(n, weights(1, 8, k).astype(dtype)) for n, k in (("w", 4), ("r", 2))],
+        )
+        for dtype in ("float16", "float32")
     )
     refusals: list[tuple[ExportedModel, Precision, str]] = [
         (halves, "fp16", "fp32 behind casts"),

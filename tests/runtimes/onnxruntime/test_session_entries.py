@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.contract.graphs import constant, node, weights
+from app.contract.graphs import constant, weights
 from exporters.diagnostics import codes
 from exporters.types import Precision, Reference, TensorSpec
 from runtimes import calls as timed
@@ -18,6 +18,7 @@ from runtimes.errors import CompileFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings, Used
 from runtimes.session import precision as host_cpu
+from tests.exporters.support import nodes_of
 from tests.runtimes.graphs import Graphs, quantised_conv
 
 WIDE_SUMS = "session.x64quantprecision"
@@ -120,26 +121,26 @@ def test_a_graph_that_cannot_be_widened_is_measured_and_says_so(
 ) -> None:
     """ONNX Runtime fails to widen weights that two products share."""
     processor(HASWELL)
-    grid, step = ["step", "middle"], constant("step", np.array(0.05, np.float32))
-    middle, zero = np.array(128, np.uint8), np.array(0, np.int8)
     kernel = np.random.default_rng(0).integers(-90, 90, (8, 8)).astype(np.int8)
-    nodes = [
-        node("QuantizeLinear", ["x", *grid], ["xq"]),
-        node("DequantizeLinear", ["xq", *grid], ["xd"]),
-        node("DequantizeLinear", ["k", "step", "zero"], ["kd"]),
-    ]
-    for name in ("a", "b"):
-        nodes += [
-            node("MatMul", ["xd", "kd"], [name]),
-            node("QuantizeLinear", [name, *grid], [f"{name}q"]),
-            node("DequantizeLinear", [f"{name}q", *grid], [f"{name}d"]),
-        ]
+    numbers: dict[str, np.ndarray] = {
+        **{"step": np.array(0.05, np.float32), "middle": np.array(128, np.uint8)},
+        **{"zero": np.array(0, np.int8), "k": kernel},
+    }
+    nodes = nodes_of("""
+        xq = QuantizeLinear(x, step, middle) xd = DequantizeLinear(xq, step, middle)
+        kd = DequantizeLinear(k, step, zero)
+        a = MatMul(xd, kd) aq = QuantizeLinear(a, step, middle)
+        ad = DequantizeLinear(aq, step, middle)
+        b = MatMul(xd, kd) bq = QuantizeLinear(b, step, middle)
+        bd = DequantizeLinear(bq, step, middle)
+        y = Sub(ad, bd)
+    """)
     model = graphs.save(
         "entries_shared",
-        [*nodes, node("Sub", ["ad", "bd"], ["y"])],
+        nodes,
         [TensorSpec("x", "float32", ("batch", 8))],
         [TensorSpec("y", "float32", ("batch", 8))],
-        [step, constant("middle", middle), constant("zero", zero), constant("k", kernel)],
+        [constant(name, array) for name, array in numbers.items()],
         axes={"batch": 1},
         references=[({"batch": 1}, Reference({"x": weights(1, 8)}, {}))],
     )

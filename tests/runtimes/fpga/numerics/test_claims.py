@@ -79,6 +79,12 @@ LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
         {"s": np.array([0]), "e": np.array([2**31 - 1]), "a": np.array([0]), "t": np.array([-1])},
         {},
     ),
+    "SAME with dilations": (
+        "MaxPool",
+        X,
+        {},
+        {"kernel_shape": [2, 2], "dilations": [2, 2], "auto_pad": "SAME_LOWER"},
+    ),
     "SAME with output padding": (
         "ConvTranspose",
         X[:1, :, 0],
@@ -92,6 +98,8 @@ LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
         {"kernel_shape": [2, 2], "strides": [2, 4], "ceil_mode": 1, "auto_pad": "SAME_UPPER"},
     ),
     "a cast to whole numbers": ("Cast", X, {}, {"to": INT64}),
+    "no axes to squeeze": ("Squeeze", X[:1], {"a": np.array([], np.int64)}, {}),
+    "a mean of nothing": ("ReduceMean", np.zeros((2, 0), np.float32), {"a": np.array([1])}, {}),
     "pads that cut too much": ("Pad", X[0, 0, 0], {"p": np.array([-7, 8])}, {}),
     "shares of nothing": ("Softmax", np.zeros((2, 0), np.float32), {}, {}),
     "a product of nothing": (
