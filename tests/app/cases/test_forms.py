@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError, suggestion
-from app.cases.scenario import Scenario
+from app.cases.scenario import (
+    LONGEST_PAUSE_US,
+    MAXIMUM_BURST,
+    MAXIMUM_RATE_HZ,
+    MINIMUM_RATE_HZ,
+    Scenario,
+)
 from app.cases.setting import (
     Bounds,
     Form,
@@ -84,6 +90,13 @@ def test_a_value_is_written_with_its_unit() -> None:
     texts = [share_text(0.035), span_text((-1.0, 2.5)), deadline_text(1500.0), seconds_text(30.0)]
     assert texts == ["3.5%", "-1:2.5", "1500us", "30s"]
     assert [option_text(value) for value in (True, False, 3)] == ["1", "0", "3"]
+
+
+def test_a_scenario_may_be_at_its_limits() -> None:
+    rates = [f"rate:{MINIMUM_RATE_HZ:g}/s", f"poisson:{MAXIMUM_RATE_HZ:.0f}/s"]
+    longest = f"paced:{LONGEST_PAUSE_US:.0f}us"
+    kinds = [Scenario.parse(text).kind for text in (*rates, longest, f"burst:{MAXIMUM_BURST}@1ms")]
+    assert kinds == ["rate", "poisson", "paced", "burst"]
 
 
 INTEGER = integer_from(1)

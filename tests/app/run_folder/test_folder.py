@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,13 @@ import pytest
 
 from app.cases.errors import DiskError, ResultsError
 from app.run_folder.files import DOCUMENT
-from app.run_folder.folder import RunFolder, is_being_written, lock_folder, reject_occupied
+from app.run_folder.folder import (
+    RunFolder,
+    is_being_written,
+    lock_folder,
+    reject_occupied,
+    telemetry_name,
+)
 from app.run_folder.journal import Journal
 from app.run_folder.manifest import (
     LARGEST_SIZE,
@@ -47,6 +54,24 @@ def test_the_manifest_brings_the_sweep_back_as_it_was(tmp_path: Path) -> None:
     manifest = manifest_of()
     RunFolder.create(tmp_path / "run", manifest).close()
     assert read_manifest(tmp_path / "run") == manifest
+
+
+def test_a_folder_that_is_closed_holds_no_file_and_is_not_made_again(tmp_path: Path) -> None:
+    open_files = len([*Path("/proc/self/fd").iterdir()])
+    with started(tmp_path / "run") as folder:
+        (tmp_path / "run" / "telemetry").mkdir()
+        name = folder.path / "telemetry" / telemetry_name(CASE.case_id, 0)
+        name.touch()
+        folder.drop_readings(CASE.case_id, 0)
+        assert not name.exists()
+        folder.drop_readings(CASE.case_id, 0)
+    assert len([*Path("/proc/self/fd").iterdir()]) == open_files
+    (journal,) = (tmp_path / "run" / "journal").iterdir()
+    assert socket.gethostname() in journal.name
+    whole = journal.read_bytes()
+    with pytest.raises(ResultsError):
+        RunFolder.create(tmp_path / "run", manifest_of())
+    assert journal.read_bytes() == whole
 
 
 def test_rounds_of_several_writers_are_merged(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from app.cases.columns import MAIN, NAMES, all_names
 from app.cli.benchmark import load_results
 from app.run_folder.files import write_atomically
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import read_rows, read_table, tables, write_tables
+from app.run_folder.table import read_rows, read_table, table_of, tables, write_tables
 from app.runs.history.past_runs import past_runs
 from app.runs.reader import read_run
 from app.runs.verify import verify
@@ -31,6 +31,12 @@ FULL, PEOPLE = "results.full.csv", "results.csv"
 @pytest.fixture
 def run(measured_mlp: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(measured_mlp, tmp_path / "runs" / "run"))
+
+
+def test_known_columns_have_their_types_and_others_are_text() -> None:
+    names, rows = table_of("rounds,latency_p50_us,mine\n3,1.5,7\n")
+    assert names == ("rounds", "latency_p50_us", "mine")
+    assert rows == [{"rounds": 3, "latency_p50_us": 1.5, "mine": "7"}]
 
 
 def header(path: Path) -> list[str]:

@@ -15,7 +15,7 @@ from app.analysis.insights.quality import issues_of
 from app.analysis.plot_data.matrix import pivot
 from app.analysis.plot_data.series import facets
 from app.analysis.plot_data.settings import settings
-from app.cases.case import identity_test
+from app.cases.case import case_on_host, identity_test
 from app.formatting.case_labels import CaseSet, case_label, labels
 from app.present.console.check import check_page, run_page
 from app.present.terminal import as_markdown
@@ -109,3 +109,9 @@ def test_a_run_of_hosts_is_compared_with_one_of_a_host(run: Path, tmp_path: Path
     assert len(compare_runs(both, both).cases) == 4
     same = identity_test([(NETS[0], "board")])
     assert [same(case.case, case.row["host"]) for case in both.cases] == [True, False, False, False]
+    of_host = case_on_host(NETS[0], "board")
+    assert [case_on_host(of_host, "server"), case_on_host(NETS[0], "")] == [of_host, NETS[0]]
+    by_host = identity_test([(of_host, "board")])
+    assert [by_host(NETS[0], host) for host in ("board", "server")] == [True, False]
+    read = read_run(run)
+    assert replace(read, parts={"a": replace(read, path=Path("a"))}).paths == (Path("a"),)

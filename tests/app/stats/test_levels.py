@@ -99,3 +99,6 @@ def test_a_level_that_one_process_met_is_not_usual() -> None:
     found = speeds([window_medians(runs) for runs in rounds])
     assert found is not None and not found.is_usual
     assert found.interval is None
+    rounds[1] = _round(rng, (1.0, 1.3), 0.02)
+    found = speeds([window_medians(runs) for runs in rounds])
+    assert found is not None and found.is_usual

@@ -47,6 +47,13 @@ def test_clusters_are_counted_by_the_gaps_between_exceedances(gaps: tuple[int, .
     assert extremal_index(mask) == pytest.approx(min(1.0, 2.0 * squared_sum / products))
 
 
+@pytest.mark.parametrize(("step", "index"), [(2, 0.1), (3, 1.0)])
+def test_ten_exceedances_at_even_gaps_are_one_cluster_or_none(step: int, index: float) -> None:
+    mask = np.zeros(40, bool)
+    mask[: 10 * step : step] = True
+    assert extremal_index(mask) == index
+
+
 def test_rounds_alike_are_counted_as_one_sample() -> None:
     rounds = [np.array([10.0] * 50 + [30.0] + [10.0] * 37 + [30.0] + [10.0] * 10 + [30.0])] * 3
     late = late_share_of(20.0, rounds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from app.stats.verdict import (
     difference,
     from_history,
     judge,
+    judge_rounds,
     rounds_to_decide,
     smallest_change,
     smallest_change_between,
@@ -396,3 +398,14 @@ def test_two_comparisons_and_runs_measured_apart_stay_as_they_are() -> None:
     assert with_minimum_spread(few, ["p50"] * 3) == few
     unpaired_runs = [Difference(0.1, error, 4.0, in_turn=False) for error in (0.1, 10.0, 20.0)]
     assert with_minimum_spread(unpaired_runs, ["p50"] * 3) == unpaired_runs
+
+
+def test_rounds_of_a_named_figure_spread_at_least_as_is_typical_of_it() -> None:
+    rng = np.random.default_rng(12)
+    noisy = [tuple(100.0 * np.exp(0.05 * rng.standard_normal(8))) for _ in range(20)]
+    exact = RoundPairs((100.0,) * 8, (110.0,) * 8, figure="p50")
+    named = judge_rounds([exact, *(RoundPairs(a, b, figure="p50") for a, b in pairwise(noisy))])[0]
+    nameless = judge_rounds([replace(exact, figure="")])[0]
+    assert named.interval is not None and nameless.interval is not None
+    assert nameless.interval.high - nameless.interval.low < 1e-9
+    assert named.interval.high - named.interval.low > 0.01

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.analysis.comparison.ranking import Fastest, fastest
+from app.analysis.comparison.ranking import Fastest, _rounds_needed, fastest
 from app.cases.case import Case
 from app.cases.objectives import BAND
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from app.stats.verdict import CLOCK_CHANGED
+from app.stats.verdict import CLOCK_CHANGED, Difference, Verdict
 from app.sweep.scheduling.round_budget import SUFFICIENT_ROUNDS
 from tests.app.run_folder.runs import ENVIRONMENT, Measured, manifest_of, measured_run, record
 
@@ -63,6 +63,8 @@ def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Pat
     assert not contest.parted
     assert contest.needed is not None
     assert contest.needed > contest.rounds == 3
+    near = Difference(0.0, 1e-4, 9, in_turn=True)
+    assert _rounds_needed(Verdict("undecided", None, None, "", difference=near), 0.02) == 11
 
 
 def test_two_that_hardly_differ_are_not_worth_more_rounds(path: Path) -> None:

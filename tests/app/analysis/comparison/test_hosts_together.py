@@ -163,7 +163,8 @@ def test_the_file_has_a_line_for_each_host_and_one_for_all(tmp_path: Path) -> No
     server, board, all_of_them = csv.DictReader(io.StringIO(hosts_csv(both).decode()))
     assert (server["host"], board["host"], all_of_them["host"]) == ("server", "board", "")
     assert float(server["share"]) == pytest.approx(0.75)
-    assert all_of_them["machines"] == "2"
+    assert all_of_them["machines"] == "2" and float(all_of_them["share"]) == 1.0
+    assert float(board["million_inputs_s"]) == pytest.approx(1e6 / float(board["throughput_per_s"]))
     total = float(server["throughput_per_s"]) + float(board["throughput_per_s"])
     assert float(all_of_them["throughput_per_s"]) == pytest.approx(total)
     assert float(all_of_them["million_inputs_s"]) == pytest.approx(1e6 / total)

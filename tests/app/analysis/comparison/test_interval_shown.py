@@ -59,6 +59,10 @@ def test_the_note_speaks_of_a_correction_only_where_there_was_one() -> None:
     assert "Holm" not in interval_note(alone)
     assert "95 %" in interval_note(alone)
     assert "Holm" in interval_note(pair)
+    (alike,) = judge([Difference(0.0, 1e-4, 9, in_turn=True)])
+    assert (alike.word, "two one-sided" in interval_note([alike])) == ("same", True)
+    assert "two one-sided" not in interval_note(alone)
+    assert alike.confidence == pytest.approx(0.90)
     # One that has too few rounds was no comparison, and one of a pair may be shown alone.
     assert "Holm" not in interval_note(judge([slower, None]))
     assert "Holm" in interval_note(pair[:1])

@@ -72,6 +72,7 @@ def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
         )
     p50, everything = result.overall
     assert p50.wrong == everything.wrong > 0
+    assert p50.label == everything.label == "all cases"
     wrong = [case.wrong for case in result.cases]
     assert max(wrong) <= everything.wrong <= sum(wrong)
 

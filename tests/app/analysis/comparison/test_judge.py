@@ -11,8 +11,14 @@ import pytest
 
 from app.analysis.columns.rows import Rows
 from app.analysis.comparison.judge import Sides, adjust_for_gpu_clock, judge_pairs
-from app.analysis.comparison.measured_case import MeasuredCase
-from app.analysis.comparison.pairing import Pair, RunVariations
+from app.analysis.comparison.measured_case import MeasuredCase, clock_resolution
+from app.analysis.comparison.pairing import (
+    NO_RUNS,
+    NOT_VALID,
+    Pair,
+    RunVariations,
+    ending_reason,
+)
 from app.cases.case import Case, identity_of
 from app.stats.quantiles import Interval
 from app.stats.verdict import (
@@ -229,3 +235,20 @@ def test_a_verdict_is_a_word_with_its_code_and_reason() -> None:
     assert texts[0] == texts[2] == "slower" and texts[1] == "slower: why"
     both = Sides(2.0, 3.0, replace(SLOWER, detail="why", reason="code"))
     assert (both.verdict_text, both.ratio) == ("slower (code): why", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("status", "valid", "code"),
+    [("ok", False, NOT_VALID), ("ok", True, NO_RUNS), ("crashed", None, "crashed")],
+)
+def test_what_has_no_verdict_has_a_code(status: str, valid: bool | None, code: str) -> None:
+    side = MeasuredCase(FIRST, {"status": status, "valid": valid, "reason": None}, None)
+    assert ending_reason(side)[0] == code
+    assert clock_resolution(side, side, "p50") == 0.0
+
+
+def test_a_side_without_the_figure_has_no_ticks(tmp_path: Path) -> None:
+    first, second = sides_of(tmp_path / "run")
+    empty = replace(second, summary=None)
+    assert clock_resolution(first, second, "p50") >= 0.0
+    assert clock_resolution(first, empty, "p50") == clock_resolution(empty, first, "p50") == 0.0

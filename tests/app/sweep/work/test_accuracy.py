@@ -126,6 +126,9 @@ def test_a_resumed_run_measures_what_is_missing_only(model: ExportedModel) -> No
     statuses: dict[str, dict[int, Status]] = {
         case.case_id: {0: "ok", 1: "ok"} for case in (FAST, SLOW)
     }
+    several = replace(FAST, options={**FAST.options, "sessions": 2}, threads=2)
+    assert subject_of(several, model) == subject_of(FAST, model)
+    assert subject_of(FAST, model).options == FAST.options
     assessed_ids = [subject_of(FAST, model).case_id]
     work = run_through(source_of((FAST, SLOW), statuses=statuses, assessed_ids=assessed_ids), model)
     assert [item.kind for item in work] == ["export", "accuracy"]
