@@ -118,9 +118,11 @@ def test_a_plot_has_a_menu_by_mouse_and_by_key(
 
 
 def dropped(window: MainWindow, *urls: Path | str) -> None:
-    """Enter, then drop, on whatever widget is in the middle of the window."""
+    """Enter, then drop, on whatever widget is in the middle of the window; words if no `urls`."""
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(u)) if isinstance(u, Path) else QUrl(u) for u in urls])
+    data.setText("only words")
+    if urls:
+        data.setUrls([QUrl.fromLocalFile(str(u)) if isinstance(u, Path) else QUrl(u) for u in urls])
     how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier(0))
     target: QWidget | None = window.childAt(window.rect().center())
     while target is not None:
@@ -141,7 +143,7 @@ def test_what_a_file_manager_drops_on_a_plot_is_opened_and_of_the_rest_is_said_w
     plans = (tmp_path / "a.toml", tmp_path / "b.toml")
     (tmp_path / "notes.txt").write_text("no model")
     refused: tuple[tuple[Path | str, ...], ...] = (
-        (tmp_path / "notes.txt",), ("https://example.org/net.onnx",), plans,
+        (tmp_path / "notes.txt",), ("https://example.org/net.onnx",), plans, (),
     )  # fmt: skip
     for what in refused:
         window.statusBar().clearMessage()

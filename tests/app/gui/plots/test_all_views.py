@@ -84,8 +84,9 @@ def test_a_view_draws_is_read_by_keys_and_exports_on_light_what_it_shows(
     header, *rows = csv.reader(table.read_text("utf-8").splitlines())
     assert rows
     assert all(len(row) == len(header) for row in rows)
-    with pytest.raises(NotWritten):
-        export(view, tmp_path / "missing" / png.name)
+    for file in (png, svg, table):
+        with pytest.raises(NotWritten):
+            export(view, tmp_path / "missing" / file.name)
     read = set()
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
         QTest.keyClick(view.canvas, key)

@@ -115,6 +115,9 @@ def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -
     assert 1.5 < view.plots[0].viewRange()[0][1] < 2.0
     view.time_choice.choose("rounds")
     assert begins() == {"a": 0.0, "b": 0.0, "c": 0.0}
+    view.set_series([replace(case, row={**case.row, "warnings": "busy"}) for case in cases])
+    view.refresh()
+    assert {trace._style.standing for trace in view._traces.values()} == {"doubted"}
 
 
 MS = 1_000_000

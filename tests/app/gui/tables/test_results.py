@@ -320,10 +320,12 @@ def test_groups_keep_the_sorting_and_a_click_or_enter_folds_one_and_shows_it_aga
     sweep.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
     assert _rows(sweep)[-4:] == ["a", "c", "d", failure]
     sweep.select(["a", "b"])
+    image = sweep.view.grab().toImage()
     place = sweep.view.visualRect(sweep.filter.index(0, 1)).center()
     QTest.mouseClick(sweep.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place))
     assert _rows(sweep)[:3] == ["▸ Threads 1", "▾ Threads 4", "a"]
     assert sweep.selected_keys() == ["a"], "what is folded away is shown nowhere"
+    assert sweep.view.grab().toImage() != image
     assert sweep.count_label.text() == "6 cases"
     sweep.view.setCurrentIndex(sweep.filter.index(0, 0))
     sweep.view.setFocus()
