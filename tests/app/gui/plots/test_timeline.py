@@ -113,6 +113,8 @@ def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -
     view.time_choice.choose("clock")
     assert begins() == pytest.approx({"a": 0.0, "b": 1.5}), "a simulated card has no clock time"
     assert 1.5 < view.plots[0].viewRange()[0][1] < 2.0
+    drawn = [plot.listDataItems()[0].xData[0] for plot in view.plots]
+    assert drawn == pytest.approx([0.0, 1.5]), "from the first sample on"
     view.time_choice.choose("rounds")
     assert begins() == {"a": 0.0, "b": 0.0, "c": 0.0}
     view.set_series([replace(case, row={**case.row, "warnings": "busy"}) for case in cases])
