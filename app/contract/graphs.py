@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def weights(*shape: int, seed: int = 0) -> np.ndarray:
 
 BATCHES = (1, 3)
 STEPS = 5
+_OPSET, _IR_VERSION = 20, 10
 
 _TYPES = {
     "float32": TensorProto.FLOAT,
@@ -72,17 +74,14 @@ class Graphs:
         *,
         axes: Mapping[str, int] | None = None,
         references: Iterable[tuple[Mapping[str, int], Reference]] = (),
-        states: tuple[StatePair, ...] = (),
-        opset: int = 20,
-        ir_version: int = 10,
     ) -> ExportedModel:
         """Write the file as it is told, unchecked, so that broken graphs can be made too."""
         inputs, outputs = tuple(inputs), tuple(outputs)
         graph = helper.make_graph(
             list(nodes), name, _values(inputs), _values(outputs), list(constants)
         )
-        opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
+        opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model.SerializeToString())
         paths = {}
@@ -95,14 +94,13 @@ class Graphs:
             family="",
             path=str(path),
             sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-            opset=opset,
+            opset=_OPSET,
             precision="fp32",
             inputs=inputs,
             outputs=outputs,
             axes={} if axes is None else axes,
             references=paths,
             reference="numpy",
-            states=states,
         )
 
     def _dense(self) -> ExportedModel:
@@ -131,7 +129,7 @@ class Graphs:
             outputs = {"y": following + older, "h_out": following, "older_out": h}
             reference = Reference({"x": x, "h": h, "older": older}, outputs)
             references.append(({"batch": batch}, reference))
-        return self.save(
+        model = self.save(
             "step",
             [
                 node("MatMul", ["x", "w"], ["xw"]),
@@ -146,9 +144,10 @@ class Graphs:
             [constant("w", w), constant("u", u)],
             axes={"batch": 1},
             references=references,
-            # In the order that overwrites one state with another if it is done carelessly.
-            states=(StatePair("h", "h_out"), StatePair("older", "older_out")),
         )
+        # In the order that overwrites one state with another if it is done carelessly.
+        states = StatePair("h", "h_out"), StatePair("older", "older_out")
+        return replace(model, states=states)
 
     def _lookup(self) -> ExportedModel:
         table = weights(WORDS, CHANNELS, seed=3)

@@ -205,9 +205,8 @@ def test_a_module_that_lends_no_c_functions_is_called_from_python(
 @pytest.fixture
 def newest_ir(graphs: Graphs) -> int:
     """The latest IR version that this engine opens."""
-    model = graphs.save(
-        "far", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")], ir_version=999
-    )
+    relu = [node("Relu", ["x"], ["y"])]
+    model = at_version(graphs.save("far", relu, [vector("x")], [vector("y")]), 999)
     with pytest.raises(Exception) as caught:
         ort.InferenceSession(model.path, providers=["CPUExecutionProvider"])
     fault = compile_fault(caught.value)

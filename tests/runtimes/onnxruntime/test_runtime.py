@@ -47,9 +47,10 @@ def test_a_file_newer_than_the_engine_is_unsupported(
     graphs: Graphs, opset: int, ir_version: int
 ) -> None:
     nodes = [node("Relu", ["x"], ["y"])]
-    model = graphs.save(
-        "newer", nodes, [vector("x")], [vector("y")], opset=opset, ir_version=ir_version
-    )
+    model = graphs.save("newer", nodes, [vector("x")], [vector("y")])
+    proto = onnx.load(model.path)
+    proto.opset_import[0].version, proto.ir_version = opset, ir_version
+    onnx.save(proto, model.path)
     fault = refusal("ort-cpu", model)
     assert isinstance(fault, Unsupported)
     assert "999" in fault.cause
