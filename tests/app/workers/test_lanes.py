@@ -54,10 +54,6 @@ def together(*lanes: Lane, streaming: bool = False) -> SeveralLanes:
     return SeveralLanes(lanes, Scenario(), "spin", streaming, 1000.0)
 
 
-def two() -> SeveralLanes:
-    return together(Counting(), Counting())
-
-
 def spans(*times: tuple[int, int]) -> np.ndarray:
     records = np.zeros(len(times), RECORD)
     records["started_ns"], records["finished_ns"] = np.transpose(times)
@@ -73,29 +69,19 @@ def test_a_run_counts_only_between_the_last_ones_start_and_the_first_ones_end() 
     assert merged_records["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
     # Both run from 8 to 39: the first of one and the last of the other do not lie within.
     assert counted_records(merged_records)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
-
-
-def test_runs_that_warm_up_again_count_in_no_lane() -> None:
-    early = spans((0, 9), (10, 19), (20, 29))
-    late = spans((0, 10), (10, 20), (20, 29))
-    early["phase"][:1], late["phase"][:2] = WARMUP, WARMUP
-    counted_runs = counted_records(merge_lane_records([early, late]))
-    assert list(zip(counted_runs["lane"], counted_runs["started_ns"], strict=True)) == [
-        (0, 10),
-        (0, 20),
-        (1, 20),
-    ]
-
-
-def test_lanes_that_never_ran_together_give_nothing() -> None:
+    late["phase"][:2] = WARMUP
+    counted = counted_records(merge_lane_records([early, late]))
+    assert counted["started_ns"].tolist() == [10, 20, 28, 30], "what warms up again counts in none"
     assert len(counted_records(merge_lane_records([spans((0, 9)), spans((10, 19))]))) == 0
 
 
-def test_each_lane_has_a_thread_of_its_own_for_all_blocks() -> None:
-    lanes = [Counting() for _ in range(3)]
+def test_each_lane_has_a_thread_of_its_own_for_all_blocks_which_ends_with_the_sampling() -> None:
+    lanes, before = [Counting() for _ in range(3)], threading.active_count()
+    switch_s = sys.getswitchinterval()
     with together(*lanes, streaming=True) as several:
         blocks = [several.block(0.02, 1) for _ in range(3)]
         alive = {thread.ident for thread in threading.enumerate()}
+    assert (threading.active_count(), sys.getswitchinterval()) == (before, switch_s)
     records = np.concatenate(blocks)
     idents = {lane.entered for lane in lanes}
     assert len(idents) == 3
@@ -104,23 +90,10 @@ def test_each_lane_has_a_thread_of_its_own_for_all_blocks() -> None:
         assert lane.threads == {lane.entered}
         run_count = np.count_nonzero(records["lane"] == number)
         assert run_count == lane.runs == lane.steps > 0
-
-
-def test_threads_and_the_interpreters_setting_end_with_the_sampling() -> None:
-    thread_count, switch_s = threading.active_count(), sys.getswitchinterval()
-    with two() as lanes:
-        lanes.block(0.01, 1)
-    assert (threading.active_count(), sys.getswitchinterval()) == (thread_count, switch_s)
-
-
-def test_a_run_that_raises_ends_the_sampling_with_its_error() -> None:
-    thread_count = threading.active_count()
-    with (
-        pytest.raises(ValueError, match="no luck"),
-        together(Counting(), Counting(failing=True)) as lanes,
-    ):
-        lanes.block(0.01, 1)
-    assert threading.active_count() == thread_count
+    failing = together(Counting(), Counting(failing=True))
+    with pytest.raises(ValueError, match="no luck"), failing:
+        failing.block(0.01, 1)
+    assert threading.active_count() == before
 
 
 @pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
@@ -154,23 +127,22 @@ def test_a_round_of_several_sessions(
 
 
 @pytest.mark.parametrize(
-    ("fail", "after", "status"), [("compile", 0, "compile_failed"), ("oom", 60, "out_of_memory")]
+    ("fail", "after", "status", "told"),
+    [
+        ("compile", 0, "compile_failed", "fake was set"),
+        ("oom", 60, "out_of_memory", "fake was set"),
+        ("wrong", 0, "wrong_output", "session 2 of 2"),
+    ],
 )
-def test_what_fails_in_one_session_is_told_in_the_engines_words(
-    measure: Measure, fail: str, after: int, status: str
+def test_what_fails_in_one_session_is_the_status_of_the_round(
+    measure: Measure, fail: str, after: int, status: str, told: str
 ) -> None:
     options = {"sessions": 2, "fail": fail, "fail_session": 1, "fail_after": after}
-    result, _, _ = measure("fake", options=options)
-    assert result.status == status
-    assert "fake was set" in result.reason
-
-
-def test_a_wrong_output_of_one_session_marks_the_row_and_names_it(measure: Measure) -> None:
-    options = {"sessions": 2, "fail": "wrong", "fail_session": 1}
     result, records, _ = measure("fake", options=options)
-    assert result.status == "wrong_output"
-    assert "session 2 of 2" in result.reason
-    assert len(counted_records(records)) == result.iterations > 0, "a wrong row keeps its timing"
+    assert result.status == status
+    assert told in result.reason
+    is_timed = len(counted_records(records)) == result.iterations > 0
+    assert is_timed or status != "wrong_output", "a wrong row keeps its timing"
 
 
 def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from exporters.types import UNOPTIMISED, ExportedModel, Reference, load_referenc
 from runtimes import registry
 from tests.app.workers.conftest import SHORT, Measure
 
+Change = Callable[[np.ndarray], np.ndarray]
 HEAVY = ("pydantic", "pandas", "onnx", "psutil", "PySide6")
 
 PHASES = [
@@ -48,25 +50,33 @@ def test_a_round_goes_through_its_phases_and_leaves_its_samples(measure: Measure
     assert result.rss_peak_mb is not None
 
 
-def test_the_check_starts_from_the_references_own_state(
+def change_reference(counter: ExportedModel, change: Change, *, inputs: bool = False) -> None:
+    """The stored outputs, and the inputs where asked for, become what `change` makes of each."""
+    path = next(iter(counter.references.values()))
+    reference = load_reference(path)
+    values = {name: change(array) for name, array in reference.inputs.items()}
+    outputs = {name: change(array) for name, array in reference.outputs.items()}
+    save_reference(path, Reference(values if inputs else reference.inputs, outputs))
+
+
+def test_the_check_starts_from_the_references_own_state_within_a_given_tolerance(
     measure: Measure, counter: ExportedModel
 ) -> None:
     """Thousands of steps lie between the checks; none of them may show in the second."""
-    path = next(iter(counter.references.values()))
-    reference = load_reference(path)
-    outputs = {name: array + 1 for name, array in reference.outputs.items()}
-    save_reference(path, Reference(reference.inputs, outputs))
+    change_reference(counter, lambda array: array + 1)
     result, _, _ = measure()
     assert result.status == "wrong_output"
     assert result.check is not None
     assert result.check.max_abs_error == pytest.approx(1.0)
+    lax, _, _ = measure(asked=ProcessSettings(tolerance=0.5))
+    assert lax.status == "ok"
+    assert lax.check is not None
+    assert lax.check.tolerance == 0.5
 
 
 def test_what_is_not_to_be_compared_is_measured_and_says_why(
     measure: Measure, counter: ExportedModel
 ) -> None:
-    path = next(iter(counter.references.values()))
-    save_reference(path, Reference(load_reference(path).inputs, {}))
     why = diagnostic("outputs_not_checked")
     result, records, _ = measure(model=replace(counter, reference="", uncompared=why))
     assert (result.status, result.check) == ("ok", None)
@@ -74,28 +84,10 @@ def test_what_is_not_to_be_compared_is_measured_and_says_why(
     assert len(records)
 
 
-def test_a_tolerance_that_is_given_goes_before_that_of_the_arithmetic(
-    measure: Measure, counter: ExportedModel
-) -> None:
-    path = next(iter(counter.references.values()))
-    reference = load_reference(path)
-    off = {name: array * np.float32(1.01) for name, array in reference.outputs.items()}
-    save_reference(path, Reference(reference.inputs, off))
-    strict, _, _ = measure()
-    lax, _, _ = measure(asked=ProcessSettings(tolerance=0.05))
-    assert (strict.status, lax.status) == ("wrong_output", "ok")
-    assert lax.check is not None
-    assert lax.check.tolerance == 0.05
-
-
 def test_onnxruntime_beside_onnxruntime_and_nan_beside_nan_are_told(
     measure: Measure, counter: ExportedModel
 ) -> None:
-    path = next(iter(counter.references.values()))
-    reference = load_reference(path)
-    inputs = {name: array * np.float32(np.nan) for name, array in reference.inputs.items()}
-    outputs = {name: array * np.float32(np.nan) for name, array in reference.outputs.items()}
-    save_reference(path, Reference(inputs, outputs))
+    change_reference(counter, lambda array: array * np.float32(np.nan), inputs=True)
     result, _, _ = measure(model=replace(counter, reference=UNOPTIMISED))
     assert result.status == "ok"
     assert {"only_own_reference", "outputs_empty"} <= {*codes(result.warnings)}
@@ -120,22 +112,16 @@ def test_measuring_goes_on_until_there_are_enough_samples_or_no_more_time(measur
 def test_without_runs_for_checks_the_outputs_of_the_last_measured_run_are_compared(
     measure: Measure, counter: ExportedModel
 ) -> None:
+    """Unless a state is held: the last of many steps gives others than the single step."""
     stateless, limits = replace(counter, states=()), replace(SHORT, has_check_runs=False)
-    result, _, events = measure(limits=limits, model=stateless)
-    phases = [event["phase"] for event in events if event.get("event") == "phase"]
-    assert phases.count("correctness") == 1
-    assert phases.index("measure") < phases.index("correctness")
-    assert result.check is not None
-    assert result.check.output_ok
+    for model, checks in ((stateless, ["measure", "correctness"]), (counter, PHASES[4:7])):
+        result, _, events = measure(limits=limits, model=model)
+        phases = [event["phase"] for event in events if event["event"] == "phase"]
+        assert [name for name in phases if name in checks] == checks
+        assert result.check is not None
+        assert result.check.output_ok
     wrong, _, _ = measure("fake", limits=limits, model=stateless, options={"fail": "wrong"})
     assert wrong.status == "wrong_output"
-
-
-def test_a_held_state_is_checked_in_runs_of_their_own(measure: Measure) -> None:
-    """The last of many steps gives other outputs than the reference's single step."""
-    result, _, events = measure(limits=replace(SHORT, has_check_runs=False))
-    assert result.status == "ok"
-    assert [event.get("phase") for event in events].count("correctness") == 2
 
 
 @pytest.mark.alone
@@ -158,14 +144,11 @@ def test_a_simulated_card_is_never_timed(measure: Measure, counter: ExportedMode
     assert result.harness_floor_ns is None
 
 
-def test_a_full_disk_is_no_result_of_the_case(measure: Measure) -> None:
+def test_a_full_disk_is_no_result_of_the_case_nor_a_block_that_is_written_in_part(
+    measure: Measure,
+) -> None:
     result, _, _ = measure(samples=Path("/dev/full"))
-    assert result.status == "cancelled"
-    assert result.stop_reason == "disk_full"
-    assert result.reason == "the samples can't be written any more (No space left on device)"
-
-
-def test_a_block_that_is_written_in_part_is_no_result_either(measure: Measure) -> None:
+    assert (result.status, result.stop_reason) == ("cancelled", "disk_full")
     size = 50_000 * RECORD.itemsize - 5
     limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
     result, _, _ = measure(
