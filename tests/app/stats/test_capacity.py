@@ -105,10 +105,13 @@ def observed(rate_hz: float, late: int, requests: int = 2000) -> Observation:
 
 
 def played(
-    late_at: Callable[[float], int], most: int = 40, offered_below_hz: float = math.inf
+    late_at: Callable[[float], int],
+    most: int = 40,
+    offered_below_hz: float = math.inf,
+    served_hz: float = 1000.0,
 ) -> Rounds:
     """A search of rounds in which so many of 2,000 requests are late at a rate."""
-    rounds = Rounds(TARGET, 1000.0, (), offered_below_hz)
+    rounds = Rounds(TARGET, served_hz, (), offered_below_hz)
     while (rate_hz := next_rate(rounds, most)) is not None:
         observations = (*rounds.observations, observed(rate_hz, late_at(rate_hz)))
         rounds = replace(rounds, observations=observations, spent=len(observations))
@@ -137,22 +140,12 @@ def test_nothing_is_promised_that_the_rounds_do_not_show() -> None:
     assert (none_late.bracket().low_hz or 0.0) <= highest_hz
 
 
-def test_it_gives_up_where_hardly_a_request_meets_another() -> None:
-    rounds = played(lambda rate_hz: 400)
-    assert rounds.bracket().low_hz is None
-    lowest_hz = min(observation.rate_hz for observation in rounds.observations)
-    assert lowest_hz == 20.0
-    assert len(rounds.observations) < 20
-
-
-def test_it_gives_up_where_no_rate_can_be_asked_for() -> None:
-    rounds = Rounds(TARGET, 9e6, ())
-    while (rate_hz := next_rate(rounds, 40)) is not None:
-        observations = (*rounds.observations, observed(rate_hz, 0))
-        rounds = replace(rounds, observations=observations, spent=len(observations))
-    assert rounds.bracket().high_hz is None
-    assert max(observation.rate_hz for observation in rounds.observations) == MAXIMUM_RATE_HZ
-    assert len(rounds.observations) < 40
+def test_it_gives_up_where_hardly_a_request_meets_another_and_at_the_highest_rate() -> None:
+    slow, fast = played(lambda rate_hz: 400), played(lambda rate_hz: 0, served_hz=9e6)
+    assert slow.bracket().low_hz is None and fast.bracket().high_hz is None
+    assert min(entry.rate_hz for entry in slow.observations) == 20.0
+    assert max(entry.rate_hz for entry in fast.observations) == MAXIMUM_RATE_HZ
+    assert len(slow.observations) < 20 and len(fast.observations) < 40
 
 
 def test_a_rate_that_could_not_be_offered_bounds_the_search_and_says_so() -> None:
@@ -196,41 +189,38 @@ def rounds_of(share: float, requests: int, count: int) -> list[RateRound]:
     return [RateRound(requests, requests, round(share * requests), 4000.0)] * count
 
 
-@pytest.mark.parametrize(("share", "verdict"), [(0.002, "holds"), (0.03, "breaks")])
-def test_what_is_clear_is_said_at_the_first_look(share: float, verdict: str) -> None:
-    assert judge_rate(rounds_of(share, 2000, FIRST_LOOK), TARGET) == verdict
-    assert judge_rate(rounds_of(share, 2000, FIRST_LOOK - 1), TARGET) is None
-
-
-def test_what_is_not_clear_has_more_rounds_and_then_stays_undecided() -> None:
-    assert judge_rate(rounds_of(0.01, 2000, FIRST_LOOK), TARGET) is None
-    assert judge_rate(rounds_of(0.01, 2000, 8), TARGET) == "undecided"
-    assert judge_rate(rounds_of(0.01, 2000, 3), TARGET, maximum=3) == "undecided"
-
-
-def test_none_late_of_a_few_is_no_proof() -> None:
-    """Of 367 requests of which 1 % are late, none is late once in 40 times; so 368 are needed."""
-    assert judge_rate(rounds_of(0.0, 91, 4), TARGET, maximum=4) == "undecided"
-    assert judge_rate(rounds_of(0.0, 92, 4), TARGET, maximum=4) == "holds"
+@pytest.mark.parametrize(
+    ("share", "requests", "count", "maximum", "verdict"),
+    [
+        (0.002, 2000, FIRST_LOOK, 8, "holds"),
+        (0.002, 2000, FIRST_LOOK - 1, 8, None),
+        (0.03, 2000, FIRST_LOOK, 8, "breaks"),
+        (0.03, 2000, FIRST_LOOK - 1, 8, None),
+        (0.01, 2000, FIRST_LOOK, 8, None),
+        (0.01, 2000, 8, 8, "undecided"),
+        (0.01, 2000, 3, 3, "undecided"),
+        # Of 367 requests of which 1 % are late, none is late once in 40 times; so 368 are needed.
+        (0.0, 91, 4, 4, "undecided"),
+        (0.0, 92, 4, 4, "holds"),
+    ],
+)
+def test_a_rate_is_judged_at_the_first_look_or_has_more_rounds(
+    share: float, requests: int, count: int, maximum: int, verdict: str | None
+) -> None:
+    assert judge_rate(rounds_of(share, requests, count), TARGET, maximum=maximum) == verdict
 
 
 def test_requests_that_are_late_together_count_once() -> None:
+    """Also those of a long queue, where a round does not show it."""
     latencies = np.full(2000, 1000.0)
-    scattered_latency, clustered_latency = latencies.copy(), latencies.copy()
-    scattered_latency[::100] = 9000.0
-    for begin in (500, 1500):
-        clustered_latency[begin : begin + 10] = 9000.0
-    assert summarise_round(scattered_latency, TARGET, ALONE).independent == 2000
-    summary = summarise_round(clustered_latency, TARGET, ALONE)
-    assert summary.late == 20
-    assert summary.independent < 500
-
-
-def test_a_long_queue_is_late_for_long_even_where_a_round_does_not_show_it() -> None:
-    latencies = np.full(2000, 1000.0)
-    dispersion_factor = dispersion(TARGET, 10_000.0, 0.95)
-    assert dispersion_factor > 100.0
-    assert summarise_round(latencies, TARGET, dispersion_factor).independent < 20.0
+    scattered, clustered = latencies.copy(), latencies.copy()
+    scattered[::100] = 9000.0
+    clustered[500:510] = clustered[1500:1510] = 9000.0
+    assert summarise_round(scattered, TARGET, ALONE).independent == 2000
+    summary = summarise_round(clustered, TARGET, ALONE)
+    assert (summary.late, summary.independent < 500) == (20, True)
+    factor = dispersion(TARGET, 10_000.0, 0.95)
+    assert factor > 100.0 and summarise_round(latencies, TARGET, factor).independent < 20.0
 
 
 def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
@@ -263,22 +253,14 @@ def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:
 
 
 def test_the_interval_holds_the_share_and_widens_with_rounds_that_differ() -> None:
-    equal_interval = interval(rounds_of(0.01, 2000, 8), TARGET)
-    assert equal_interval is not None
-    assert equal_interval.low < 0.01 < equal_interval.high
+    equal, all_late = (interval(rounds_of(share, 2000, 8), TARGET) for share in (0.01, 1.0))
+    assert equal is not None and equal.low < 0.01 < equal.high
+    assert all_late is not None and 0.99 < all_late.low < all_late.high == 1.0
     differing = [RateRound(2000, 2000.0, late, 4000.0) for late in (0, 40) * 4]
     wider = interval(differing, TARGET)
-    assert wider is not None
+    assert wider is not None and wider.width > equal.width
     assert late_share(differing) == pytest.approx(0.01)
-    assert wider.width > equal_interval.width
     assert interval(rounds_of(0.01, 2000, 2), TARGET) is None
-
-
-def test_all_late_is_a_share_of_one() -> None:
-    share_interval = interval(rounds_of(1.0, 500, 4), TARGET)
-    assert share_interval is not None
-    assert share_interval.high == 1.0
-    assert share_interval.low > 0.99
 
 
 def test_a_mean_is_judged_by_the_means_of_the_rounds() -> None:

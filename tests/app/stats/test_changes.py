@@ -10,7 +10,6 @@ import pytest
 from app.stats.change_points import (
     MINIMUM_RUNS,
     MINIMUM_SERIES,
-    ChangePoint,
     change_points,
     common_factor,
 )
@@ -50,33 +49,31 @@ def test_a_slowdown_of_5_percent_is_found_among_a_hundred_series(beside: int) ->
     assert detections / 60 >= 0.9
 
 
-def test_a_slowdown_is_told_after_four_runs() -> None:
-    changes = change_points([drawn(1, 30, slice(26, None)), *others(19)])[0]
-    assert [change.place for change in changes] == [26]
-
-
-def test_a_slowdown_that_was_mended_is_two_changes() -> None:
-    changes = change_points([drawn(2, 30, slice(10, 20)), *others(19)])[0]
-    assert [change.place for change in changes] == [10, 20]
-    assert changes[0].ratio > 1 > changes[1].ratio
-    assert changes[1].previous_level == changes[0].new_level
-
-
-def test_a_level_that_rises_twice_is_two_changes() -> None:
-    """The second is found in what the first parts."""
-    levels = [100.0, 110.0, 130.0]
-    (changes,) = change_points([[level for level in levels for _ in range(15)]])
-    assert [change.place for change in changes] == [15, 30]
-    assert [change.previous_level for change in changes] == pytest.approx(levels[:2])
+def test_a_slowdown_is_told_after_four_runs_and_two_moves_are_two_changes() -> None:
+    """Of a level that rises twice, the second is found in what the first parts."""
+    late = change_points([drawn(1, 30, slice(26, None)), *others(19)])[0]
+    assert [change.place for change in late] == [26]
+    mended = change_points([drawn(2, 30, slice(10, 20)), *others(19)])[0]
+    assert [change.place for change in mended] == [10, 20]
+    assert mended[0].ratio > 1 > mended[1].ratio
+    assert mended[1].previous_level == mended[0].new_level
+    (rising,) = change_points([[level for level in (100.0, 110.0, 130.0) for _ in range(15)]])
+    assert [change.place for change in rising] == [15, 30]
+    assert [change.previous_level for change in rising] == pytest.approx([100.0, 110.0])
 
 
 def test_what_is_told_of_a_change_are_the_medians_on_both_sides() -> None:
+    """Nine runs are too few, and cost other series nothing."""
     series = [100.0, 101.0, 102.0, 103.0, 104.0, 110.0, 111.0, 112.0, 113.0, 114.0]
-    (change,) = change_points([series])[0]
+    none, (change,) = change_points([[100.0] * 4 + [200.0] * 5, series])
+    assert none == () and change_points([series]) == [(change,)]
     assert change.place == 5
     assert [change.previous_level, change.new_level] == pytest.approx([102.0, 112.0])
     # Of the 252 ways to choose five runs 2 part them as cleanly; doubled for steps and episodes.
     assert change.p_value == pytest.approx(4 / 252, abs=0.01)
+    same, (change,) = change_points([[7.5] * 30, [7.5] * 15 + [8.5] * 15])
+    assert same == () and change.place == 15
+    assert [change.previous_level, change.new_level] == pytest.approx([7.5, 8.5])
 
 
 def test_a_move_within_the_band_is_none() -> None:
@@ -92,22 +89,6 @@ def test_one_bad_night_is_no_change_and_hides_none() -> None:
     assert change_points([series])[0] == ()
     series[20:] = [figure * 1.05 for figure in series[20:]]
     assert [change.place for change in change_points([series])[0]] == [20]
-
-
-def test_figures_that_are_always_the_same_change_only_where_they_do() -> None:
-    """As those of a simulated card."""
-    assert change_points([[7.5] * 30])[0] == ()
-    (change,) = change_points([[7.5] * 15 + [8.5] * 15])[0]
-    assert change.place == 15
-    assert [change.previous_level, change.new_level] == pytest.approx([7.5, 8.5])
-
-
-def test_nine_runs_are_too_few_and_cost_the_others_nothing() -> None:
-    short = [100.0] * 4 + [200.0] * 5
-    long = [100.0, 101.0, 102.0, 103.0, 104.0, 110.0, 111.0, 112.0, 113.0, 114.0]
-    alone = change_points([long])
-    assert change_points([short, long]) == [(), *alone]
-    assert isinstance(alone[0][0], ChangePoint)
 
 
 def test_a_factor_of_all_series_is_found() -> None:

@@ -92,13 +92,3 @@ def test_only_rounds_beside_other_work_are_spread_over_ten_minutes(
     for choice in islice(choices, 5):
         span_s = run.begun_s[choice[-1]] - run.begun_s[choice[0]]
         assert minutes - 0.1 <= span_s / 60.0 <= minutes + 0.5
-
-
-def test_rounds_are_scheduled_when_they_are_due() -> None:
-    recording = read_recording(FIRST)
-    for choice in list(stretches.schedule_choices(recording, ROUNDS, 600.0))[::10]:
-        begun_s = recording.begun_s[choice] - recording.begun_s[choice[0]]
-        for number, begin_s in enumerate(begun_s):
-            due_s = 600.0 * number / (ROUNDS - 1)
-            previous_s = recording.begun_s[choice[number] - 1] - recording.begun_s[choice[0]]
-            assert begin_s >= due_s - 1e-9 and (number == 0 or previous_s < due_s)

@@ -21,21 +21,13 @@ from app.stats.summary import rate_of, runs_per_s, summarise
 from runtimes.execution import Samples
 
 
-def test_even_arrivals_lie_one_gap_apart() -> None:
-    arrivals = arrivals_ns(Scenario.parse("rate:3/s"), 2.0, 0)
-    assert arrivals.tolist() == [
-        333_333_333,
-        666_666_667,
-        1_000_000_000,
-        1_333_333_333,
-        1_666_666_667,
-        2_000_000_000,
-    ]
-
-
-def test_a_burst_arrives_at_one_time() -> None:
-    arrivals = arrivals_ns(Scenario.parse("burst:3@10ms"), 0.025, 0)
-    assert arrivals.tolist() == [10_000_000] * 3 + [20_000_000] * 3
+def test_even_arrivals_lie_one_gap_apart_and_a_burst_arrives_at_one_time() -> None:
+    even = arrivals_ns(Scenario.parse("rate:3/s"), 2.0, 0)
+    assert even.tolist() == [round(k * 1e9 / 3) for k in range(1, 7)]
+    burst = arrivals_ns(Scenario.parse("burst:3@10ms"), 0.025, 0)
+    assert burst.tolist() == [10_000_000] * 3 + [20_000_000] * 3
+    with pytest.raises(ValueError, match="fixed beforehand"):
+        arrivals_ns(Scenario(), 1.0, 0)
 
 
 def test_drawn_arrivals_are_a_poisson_process() -> None:
@@ -55,11 +47,6 @@ def test_a_seed_draws_the_same_again_and_another_does_not() -> None:
     assert len(first) == 64
 
 
-def test_a_closed_loop_has_no_arrivals() -> None:
-    with pytest.raises(ValueError, match="fixed beforehand"):
-        arrivals_ns(Scenario(), 1.0, 0)
-
-
 US = 1_000
 
 
@@ -73,11 +60,13 @@ def samples(*batches: tuple[list[float], float, float]) -> Samples:
 
 
 def test_waiting_for_others_is_told_apart_from_waiting_for_the_server() -> None:
-    """The server is free at 100; one came at 40, one at 120, and they go at 150."""
+    """The server is free at 100; one came at 40, one at 120, and they go at 150. Of the first batch
+    nothing is told, since nothing is known before it."""
     batches = batches_of(samples(([0], 0, 100), ([40, 120], 150, 250)), Batcher(4, 110.0))
     assert batches.added_ns.tolist() == [50 * US, 30 * US]
     assert (batches.held.tolist(), batches.places.tolist()) == ([2], [2])
     assert batches.late_ns.tolist() == [0]
+    assert len(batches_of(samples(), Batcher(4, 10.0)).added_ns) == 0
 
 
 def test_a_batch_is_late_from_when_it_was_full_or_had_waited_or_the_server_was_free() -> None:
@@ -95,11 +84,6 @@ def test_a_batch_is_late_from_when_it_was_full_or_had_waited_or_the_server_was_f
     )
 
 
-def test_the_first_batch_is_not_told_since_nothing_is_known_before_it() -> None:
-    assert len(batches_of(samples(([0, 1, 2], 10, 20)), Batcher(4, 10.0)).held) == 0
-    assert len(batches_of(samples(), Batcher(4, 10.0)).added_ns) == 0
-
-
 def test_a_server_is_as_busy_as_its_largest_batches_make_it() -> None:
     """A batch of four takes 1 ms: 2,000 requests a second need half of its time."""
     busy = samples(([0], 0, 900), ([10, 20, 30, 40], 900, 1900), ([50], 1900, 2800))
@@ -115,33 +99,35 @@ def load_samples(*runs: tuple[int, int, int], lanes: list[int] | None = None) ->
     )
 
 
-def test_a_run_is_late_that_began_after_its_time_on_a_lane_that_was_waiting() -> None:
-    timeline = load_samples((0, 5, 50), (40, 52, 90), (100, 107, 140), (140, 141, 150))
-    assert lateness_ns(timeline).tolist() == [0, 7, 1], "the second came while its lane was at work"
-
-
-def test_what_a_late_start_makes_others_wait_is_late_too() -> None:
-    timeline = load_samples(
-        (0, 0, 10), (100, 160, 170), (120, 170, 180), (175, 180, 190), (200, 200, 210)
-    )
-    assert lateness_ns(timeline).tolist() == [60, 50, 5, 0]
-
-
-def test_each_lane_has_a_last_run_of_its_own() -> None:
-    runs = ((0, 1, 100), (10, 12, 30), (50, 53, 60), (90, 102, 120))
-    assert lateness_ns(load_samples(*runs, lanes=[0, 1, 1, 0])).tolist() == [0, 3]
+@pytest.mark.parametrize(
+    ("runs", "lanes", "late"),
+    [
+        # The second came while its lane was at work.
+        ([(0, 5, 50), (40, 52, 90), (100, 107, 140), (140, 141, 150)], None, [0, 7, 1]),
+        # What a late start makes others wait is late too.
+        (
+            [(0, 0, 10), (100, 160, 170), (120, 170, 180), (175, 180, 190), (200, 200, 210)],
+            None,
+            [60, 50, 5, 0],
+        ),
+        # Each lane has a last run of its own.
+        ([(0, 1, 100), (10, 12, 30), (50, 53, 60), (90, 102, 120)], [0, 1, 1, 0], [0, 3]),
+    ],
+)
+def test_a_run_is_late_that_began_after_its_time_on_a_lane_that_was_waiting(
+    runs: list[tuple[int, int, int]], lanes: list[int] | None, late: list[int]
+) -> None:
+    assert lateness_ns(load_samples(*runs, lanes=lanes)).tolist() == late
 
 
 def test_utilisation_is_the_mean_time_of_a_run_times_the_rate_over_the_lanes() -> None:
+    """What passes between runs that queue is time that they take."""
     timeline = load_samples((0, 0, 2_000_000), (9_000_000, 9_000_000, 13_000_000))
     assert utilisation(timeline, 100.0, 1) == pytest.approx(0.3)
     assert utilisation(timeline, 100.0, 2) == pytest.approx(0.15)
     assert utilisation(load_samples(), 100.0, 1) == 0.0
-
-
-def test_what_passes_between_runs_that_queue_is_time_that_they_take() -> None:
-    timeline = load_samples(*((0, k * 1_500_000, k * 1_500_000 + 1_000_000) for k in range(3)))
-    assert utilisation(timeline, 1000.0, 1) == pytest.approx(1.5)
+    queued = load_samples(*((0, k * 1_500_000, k * 1_500_000 + 1_000_000) for k in range(3)))
+    assert utilisation(queued, 1000.0, 1) == pytest.approx(1.5)
 
 
 def test_a_summary_tells_the_latency_from_when_runs_were_due_and_both_its_parts() -> None:
@@ -199,26 +185,13 @@ def throughput_samples(*blocks: tuple[int, list[tuple[int, int]]]) -> Samples:
 
 
 def test_a_blocks_lanes_count_together_and_pauses_between_blocks_do_not() -> None:
+    """In whatever order the records lie."""
     first = [(100, 300), (110, 290), (300, 500), (295, 1100)]  # 4 runs in 1,000 ns
     second = [(9000, 9300), (9100, 9500)]  # 2 runs in 500 ns
-    assert runs_per_s(throughput_samples((50, first), (8000, second))) == pytest.approx(
-        6 * SECOND / 1500
-    )
-
-
-def test_records_may_lie_in_any_order() -> None:
-    ordered_samples = throughput_samples((50, [(100, 200), (150, 300)]), (500, [(600, 700)]))
-    reversed_samples = Samples(
-        ordered_samples.scheduled_ns[::-1],
-        ordered_samples.started_ns[::-1],
-        ordered_samples.finished_ns[::-1],
-        "wall",
-    )
-    assert (
-        runs_per_s(reversed_samples)
-        == runs_per_s(ordered_samples)
-        == pytest.approx(3 * SECOND / 300)
-    )
+    ordered = throughput_samples((50, first), (8000, second))
+    due, started, finished = ordered.scheduled_ns, ordered.started_ns, ordered.finished_ns
+    backwards = Samples(due[::-1], started[::-1], finished[::-1], "wall")
+    assert runs_per_s(ordered) == runs_per_s(backwards) == pytest.approx(6 * SECOND / 1500)
 
 
 def test_rounds_weigh_alike_and_three_give_an_interval() -> None:
@@ -263,30 +236,27 @@ def test_both_ends_are_ranked_by_themselves() -> None:
     assert summary.last_p99_us == pytest.approx(3960.0, abs=4.0)
 
 
-def test_a_step_to_a_slower_level_is_told_with_its_time() -> None:
-    levels = np.where(np.arange(30_000) < 12_000, 100.0, 125.0)
-    summary = ends(round_of(noisy(levels), 300.0), 300.0)
-    assert summary.slower_after_s == pytest.approx(120.0, abs=3.0)
+PLACES = np.arange(30_000) / 100.0
 
 
-def test_a_ramp_is_told_when_it_is_half_way() -> None:
-    summary = ends(round_of(noisy(np.linspace(100.0, 200.0, 30_000)), 1000.0), 1000.0)
-    assert summary.slower_after_s == pytest.approx(500.0, abs=30.0)
-
-
-def test_a_level_that_comes_back_or_stays_or_gets_faster_is_none() -> None:
-    runs = np.arange(30_000)
-    back = np.where((runs > 9_000) & (runs < 15_000), 125.0, 100.0)
-    for levels in (back, np.full(30_000, 100.0), np.where(runs < 9_000, 125.0, 100.0)):
-        assert ends(round_of(noisy(levels), 300.0), 300.0).slower_after_s is None
-
-
-def test_a_slow_spell_before_the_last_move_does_not_count() -> None:
-    """Slow, fast again, then slow for good: the time of the second is told."""
-    runs = np.arange(30_000)
-    levels = np.where(((runs > 6_000) & (runs < 9_000)) | (runs >= 18_000), 125.0, 100.0)
-    summary = ends(round_of(noisy(levels), 300.0), 300.0)
-    assert summary.slower_after_s == pytest.approx(180.0, abs=3.0)
+@pytest.mark.parametrize(
+    ("levels_us", "after_s"),
+    [
+        (np.where(PLACES < 120, 100.0, 125.0), 120.0),
+        (np.linspace(100.0, 200.0, 30_000), 150.0),  # a ramp, when it is half way
+        # Slow, fast again, then slow for good: the time of the second is told.
+        (np.where(((PLACES > 60) & (PLACES < 90)) | (PLACES >= 180), 125.0, 100.0), 180.0),
+        (np.where((PLACES > 90) & (PLACES < 150), 125.0, 100.0), None),
+        (np.full(30_000, 100.0), None),
+        (np.where(PLACES < 90, 125.0, 100.0), None),
+    ],
+    ids=["step", "ramp", "twice", "comes back", "stays", "gets faster"],
+)
+def test_a_move_to_a_slower_level_is_told_with_its_time(
+    levels_us: np.ndarray, after_s: float | None
+) -> None:
+    told = ends(round_of(noisy(levels_us), 300.0), 300.0).slower_after_s
+    assert told == (None if after_s is None else pytest.approx(after_s, abs=9.0))
 
 
 def test_few_runs_bound_no_percentile() -> None:

@@ -105,17 +105,6 @@ def test_a_beat_is_told_with_its_period_its_stalls_and_their_share(
     )
 
 
-def test_a_beat_is_found_among_small_slow_runs_that_have_none() -> None:
-    rng = np.random.default_rng(23)
-    stalled_rounds = [
-        with_stalls(rng, ONE_LEVEL["rare spikes"](rng, RUNS), 5_000.0, 15_000.0)
-        for _ in range(STALLS_ROUNDS)
-    ]
-    result = _find_stalls(*stalled_rounds)
-    assert result is not None
-    assert result.period_ns / 1e3 == pytest.approx(15_000.0, rel=0.01)
-
-
 def test_a_few_stalls_and_every_other_run_are_no_beat() -> None:
     few = np.full(RUNS, 25.0)
     few[::500] = 4_000.0
@@ -140,15 +129,34 @@ def first(**causes: float) -> Disturbance:
     return Disturbance(0, BLOCK_NS, **causes)  # type: ignore[arg-type]
 
 
-def test_where_nothing_was_seen_nothing_is_blamed() -> None:
-    assert outlier_causes(timed((5, 4.0), (900, 1.0)), ()) == {"unseen": 2}
-    assert outlier_causes(timed(), [first(involuntary_switches=9)]) == {}
-
-
-def test_a_switch_explains_one_run_of_its_own_block_and_the_slowest() -> None:
-    slow = timed((5, 4.0), (6, 1.0), (7, 0.4), (1500, 9.0))
-    causes = outlier_causes(slow, [first(involuntary_switches=2)])
-    assert causes == {"switch": 2, "unseen": 2}
+@pytest.mark.parametrize(
+    ("slow", "seen", "causes"),
+    [
+        ([(5, 4.0), (900, 1.0)], None, {"unseen": 2}),
+        ([], {"involuntary_switches": 9}, {}),
+        # A switch explains one run of its own block, and the slowest.
+        (
+            [(5, 4.0), (6, 1.0), (7, 0.4), (1500, 9.0)],
+            {"involuntary_switches": 2},
+            {"switch": 2, "unseen": 2},
+        ),
+        # Who was a little late did not lose its core.
+        ([(place, 0.09) for place in range(100, 150)], {"steal_ms": 10.0}, {"unseen": 50}),
+        (
+            [(5, 8.0), (6, 4.0), (7, 2.0), (8, 1.0)],
+            {"steal_ms": 0.0, "involuntary_switches": 1, "major_faults": 1, "low_clock": True},
+            {"switch": 1, "page fault": 1, "clock": 2},
+        ),
+        ([(5, 8.0), (1500, 4.0)], {"many_interrupts": True}, {"interrupts": 1, "unseen": 1}),
+    ],
+)
+def test_each_slow_run_has_one_cause_of_what_its_block_saw(
+    slow: list[tuple[int, float]], seen: dict[str, float] | None, causes: dict[str, int]
+) -> None:
+    disturbances = () if seen is None else (first(**seen),)
+    assert outlier_causes(timed(*slow), disturbances) == causes
+    none = np.zeros(0, np.int64)
+    assert outlier_causes(Samples(none, none, none, "wall"), disturbances) == {}
 
 
 def test_stolen_time_explains_no_more_than_was_stolen() -> None:
@@ -157,27 +165,6 @@ def test_stolen_time_explains_no_more_than_was_stolen() -> None:
     many = timed(*((place, 0.5) for place in range(100, 200)))
     causes = outlier_causes(many, [first(steal_ms=10.0)])
     assert 40 <= causes["steal"] <= 20 / 0.44, "some 0.45 ms each, of one tick and at most one more"
-
-
-def test_a_run_that_was_a_little_late_did_not_lose_its_core() -> None:
-    many = timed(*((place, 0.09) for place in range(100, 150)))
-    assert outlier_causes(many, [first(steal_ms=10.0)]) == {"unseen": 50}
-
-
-def test_each_run_has_one_cause() -> None:
-    slow = timed((5, 8.0), (6, 4.0), (7, 2.0), (8, 1.0))
-    disturbance = first(steal_ms=0.0, involuntary_switches=1, major_faults=1, low_clock=True)
-    assert outlier_causes(slow, [disturbance]) == {"switch": 1, "page fault": 1, "clock": 2}
-
-
-def test_a_storm_of_interrupts_is_named_for_its_block_alone() -> None:
-    slow = timed((5, 8.0), (1500, 4.0))
-    assert outlier_causes(slow, [first(many_interrupts=True)]) == {"interrupts": 1, "unseen": 1}
-
-
-def test_a_round_without_runs_has_no_outliers() -> None:
-    none = np.zeros(0, np.int64)
-    assert outlier_causes(Samples(none, none, none, "wall"), [first(low_clock=True)]) == {}
 
 
 def test_a_large_shape_is_slow_by_nature_and_no_outlier() -> None:

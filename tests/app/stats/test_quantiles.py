@@ -1,12 +1,14 @@
 """Percentile intervals: what the design promises, and that they cover what they claim."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from app.stats.estimates import Estimate, Rounds, typical_quantile
+from app.stats.estimates import Rounds, typical_quantile
 from app.stats.patterns import fence
 from app.stats.quantiles import (
     clock_tick,
@@ -15,7 +17,7 @@ from app.stats.quantiles import (
     rank_interval,
     ratio_resolution,
 )
-from app.stats.verdict import Verdict, difference, judge
+from app.stats.verdict import difference, judge
 
 
 @pytest.mark.parametrize(
@@ -43,29 +45,14 @@ def test_ranks_keep_each_tail_within_its_share_and_are_the_tightest(
     assert distribution.sf(high - 2) > 0.025 - 1e-12
 
 
-@pytest.mark.parametrize("quantile", [0.001, 0.5, 0.99, 0.999])
-@pytest.mark.parametrize("count", [50_000, 1_000_003, 20_000_000])
-def test_ranks_are_exact_for_as_many_samples_as_a_long_round_has(
-    count: int, quantile: float
-) -> None:
-    ranks = rank_interval(count, quantile)
+@pytest.mark.parametrize("quantile", [0.001, 0.999])
+def test_ranks_are_exact_for_as_many_samples_as_a_long_round_has(quantile: float) -> None:
+    ranks = rank_interval(20_000_000, quantile)
     assert ranks is not None
     low, high = ranks
-    distribution = binom(count, quantile)
+    distribution = binom(20_000_000, quantile)
     assert distribution.cdf(low - 1) <= 0.025 < distribution.cdf(low)
     assert distribution.sf(high - 1) <= 0.025 < distribution.sf(high - 2)
-
-
-def test_interval_covers_the_true_quantile_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(1)
-    true_p90 = -np.log(0.1)
-    hits = 0
-    for _ in range(2000):
-        ascending, ranks = np.sort(rng.exponential(size=100)), rank_interval(100, 0.9)
-        assert ranks is not None
-        hits += ascending[ranks[0] - 1] <= true_p90 <= ascending[ranks[1] - 1]
-    # 95 % less three standard errors of 2,000 trials
-    assert hits / 2000 >= 0.935
 
 
 def test_order_statistic_is_a_sample_that_occurred() -> None:
@@ -94,10 +81,21 @@ def rounds(rng: np.random.Generator, count: int, tick_us: float, level_us: float
     return Rounds.of(latencies)
 
 
-def verdict(first: Estimate, second: Estimate) -> Verdict:
-    assert first.value and second.value
-    resolution = ratio_resolution(first.value, first.tick, second.value, second.tick)
-    return judge([difference(first.by_round, second.by_round, True, resolution)])[0]
+@pytest.mark.parametrize(
+    ("count", "level_us", "ratio"),
+    [*product((3, 8), (1.2, 1.2499, 1.27), (1.002,)), (8, 1.23, 1.63 / 1.23)],
+)
+def test_a_tick_makes_no_verdict_and_several_do(count: int, level_us: float, ratio: float) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(TRIES):
+        first, second = (
+            typical_quantile(rounds(rng, count, 0.1, level), 0.5)
+            for level in (level_us, level_us * ratio)
+        )
+        assert first.value and second.value
+        resolution = ratio_resolution(first.value, first.tick, second.value, second.tick)
+        (verdict,) = judge([difference(first.by_round, second.by_round, True, resolution)])
+        assert (verdict.word == "slower") == (ratio > 1.1) and verdict.word != "faster"
 
 
 @pytest.mark.parametrize("tick_us", [0.001, 0.032, 0.1, 0.5, 1.0])
@@ -115,13 +113,9 @@ def test_the_tick_of_events_that_are_stored_in_single_precision_is_found() -> No
     assert clock_tick(np.sort(stored_ms.astype(float) * 1e3)) == pytest.approx(0.5, rel=0.01)
 
 
-def test_two_levels_are_no_tick() -> None:
+def test_two_levels_are_no_tick_and_a_clock_finer_than_the_noise_has_none() -> None:
     assert clock_tick(np.array([1.0] * 980 + [90.0] * 20)) == 1.0
-
-
-def test_a_clock_that_is_finer_than_the_noise_has_no_tick() -> None:
-    latency = np.random.default_rng(3).normal(8.0, 0.1, 5000)
-    assert clock_tick(np.sort(latency)) == 0.0
+    assert clock_tick(np.sort(np.random.default_rng(3).normal(8.0, 0.1, 5000))) == 0.0
 
 
 @pytest.mark.parametrize("count", [3, 8])
@@ -130,29 +124,6 @@ def test_intervals_of_a_coarse_clock_hold_the_truth(count: int) -> None:
     for _ in range(TRIES):
         interval = typical_quantile(rounds(rng, count, 0.1, LEVEL_US), 0.5).interval
         assert interval is not None and interval.low <= LEVEL_US <= interval.high
-
-
-@pytest.mark.parametrize("count", [3, 8])
-@pytest.mark.parametrize("level_us", [1.2, 1.2499, 1.27])
-def test_a_tick_makes_no_verdict(count: int, level_us: float) -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(TRIES):
-        first, second = (
-            typical_quantile(rounds(rng, count, 0.1, level), 0.5)
-            for level in (level_us, level_us * 1.002)
-        )
-        assert verdict(first, second).word not in ("faster", "slower")
-
-
-def test_a_difference_of_several_ticks_is_still_found() -> None:
-    rng = np.random.default_rng(6)
-    first, second = (typical_quantile(rounds(rng, 8, 0.1, us), 0.5) for us in (1.23, 1.63))
-    judgement = verdict(first, second)
-    assert judgement.word == "slower"
-    assert (
-        judgement.interval is not None
-        and judgement.interval.low <= 1.63 / 1.23 <= judgement.interval.high
-    )
 
 
 def test_noise_on_a_coarse_clock_has_no_outliers() -> None:

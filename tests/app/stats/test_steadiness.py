@@ -139,14 +139,12 @@ def test_slope_trend_and_step_are_those_of_all_pairs_and_places(count: int) -> N
 
 
 def test_too_few_windows_say_nothing() -> None:
+    """Equal ones are settled and flat."""
     assert has_settled([100.0] * 9) is None
     assert movement([100.0] * 7) is None
-
-
-def test_equal_windows_are_settled_and_flat() -> None:
     assert has_settled([7.0] * 10) is True
-    result = movement([7.0] * 20)
-    assert result is not None and result.word == "flat"
+    flat = movement([7.0] * 20)
+    assert flat is not None and flat.word == "flat"
 
 
 def test_windows_are_widened_until_they_hold_enough_runs() -> None:

@@ -26,28 +26,24 @@ from tests.simulated.stopping import DISTURBED, STREAMS, Asked, stopped, wrongly
 TRIES = 80
 
 
-def test_looks_are_few_and_the_last_is_the_bound() -> None:
-    assert StoppingRule({}, 40).looks == (5, 7, 10, 14, 20, 28, 40)
-    assert StoppingRule({}, 12).looks == (5, 7, 10, 12)
-    assert StoppingRule({}, FIRST_LOOK).looks == (5,)
-
-
-def test_all_looks_together_miss_no_oftener_than_one() -> None:
-    assert StoppingRule({}, FIRST_LOOK).confidence == 0.95
-    for most in (7, 10, 40, 1000):
-        rule = StoppingRule({}, most)
-        assert len(rule.looks) * (1.0 - rule.confidence) == pytest.approx(0.05)
+@pytest.mark.parametrize(
+    ("most", "looks"),
+    [(40, (5, 7, 10, 14, 20, 28, 40)), (12, (5, 7, 10, 12)), (FIRST_LOOK, (5,))],
+)
+def test_looks_are_few_and_together_miss_no_oftener_than_one(
+    most: int, looks: tuple[int, ...]
+) -> None:
+    rule = StoppingRule({}, most)
+    assert rule.looks == looks
+    assert len(looks) * (1.0 - rule.confidence) == pytest.approx(0.05)
 
 
 def test_an_interval_reaches_as_far_as_its_farther_side() -> None:
-    assert reach(Estimate(100.0, Interval(99.0, 103.0))) == pytest.approx(0.03)
-    assert reach(Estimate(100.0, Interval(95.0, 103.0))) == pytest.approx(0.05)
-    assert reach(Estimate(100.0, None)) is None
-
-
-def test_the_extremes_of_too_few_runs_are_no_narrow_interval() -> None:
+    """The extremes of too few runs are no narrow interval."""
     few = Estimate(100.0, Interval(99.9, 100.1), "5 of 6 runs, the interval is all of them")
-    assert reach(few) is None
+    sides = (Interval(99.0, 103.0), Interval(95.0, 103.0))
+    assert [reach(Estimate(100.0, side)) for side in sides] == pytest.approx([0.03, 0.05])
+    assert reach(Estimate(100.0, None)) is reach(few) is None
     assert not StoppingRule({"p50": 0.01}).settles({"p50": few})
 
 
@@ -178,14 +174,10 @@ def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None
     assert 0.55 <= narrow / 400 <= 0.85
 
 
-def test_rounds_that_correlate_need_more() -> None:
+def test_rounds_that_correlate_need_more_and_two_do_not_tell() -> None:
     figures = [100.0, 101.0, 99.0, 100.5, 99.5, 103.0]
-    alone = rounds_needed(figures, 0.002)
-    correlated_rounds = rounds_needed(figures, 0.002, inflation=1.5)
-    assert alone is not None and correlated_rounds is not None
-    assert correlated_rounds == pytest.approx(1.5**2 * alone, rel=0.1)
-
-
-def test_two_rounds_do_not_tell_how_many_more() -> None:
+    alone, correlated = (rounds_needed(figures, 0.002, inflation=by) for by in (1.0, 1.5))
+    assert alone is not None and correlated is not None
+    assert correlated == pytest.approx(1.5**2 * alone, rel=0.1)
     assert rounds_needed([10.0, 11.0]) is None
     assert rounds_needed([10.0, 10.0, 10.0]) == 3

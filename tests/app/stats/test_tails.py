@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 from scipy.special import stdtrit
 from scipy.stats import binomtest
 
-from app.stats.estimates import Rounds, typical_quantile, upper_bound
+from app.stats.estimates import Rounds, upper_bound
 from app.stats.intervals import round_correlation
 from app.stats.quantiles import Interval
 from app.stats.tails import (
@@ -63,30 +63,14 @@ def test_rounds_alike_are_counted_as_one_sample() -> None:
     assert (late.interval.low, late.interval.high) == pytest.approx((exact.low, exact.high))
 
 
-def test_a_run_that_takes_exactly_the_deadline_is_not_late() -> None:
+def test_the_share_of_few_rounds_and_of_no_late_run() -> None:
+    """A run that takes exactly the deadline is not late."""
     assert late_share_of(20.0, [np.array([20.0, 20.001, 19.0])] * 3).share == pytest.approx(1 / 3)
-
-
-def test_no_late_run_bounds_the_share_from_above_by_their_number() -> None:
-    late = late_share_of(20.0, [np.full(1000, 10.0)] * 4)
-    assert late.share == 0.0
-    assert late.interval is not None
-    assert late.interval.low == 0.0
-    assert late.interval.high == pytest.approx(1 - 0.025 ** (1 / 4000))
-
-
-def test_fewer_than_three_rounds_tell_a_share_and_no_interval() -> None:
-    late = late_share_of(20.0, [np.array([10.0, 30.0])] * 2)
-    assert (late.share, late.interval, late.absent) == (0.5, None, "2 of 3 rounds")
-
-
-def test_late_runs_in_a_row_are_worth_fewer_than_as_many_apart() -> None:
-    scattered_runs, in_a_row = np.full(1000, 10.0), np.full(1000, 10.0)
-    scattered_runs[np.random.default_rng(0).choice(1000, 40, replace=False)] = 30.0
-    in_a_row[100:120] = in_a_row[700:720] = 30.0
-    assert width(late_share_of(20.0, [scattered_runs] * 3).interval) < width(
-        late_share_of(20.0, [in_a_row] * 3).interval
-    )
+    none = late_share_of(20.0, [np.full(1000, 10.0)] * 4)
+    assert none.interval is not None and none.share == none.interval.low == 0.0
+    assert none.interval.high == pytest.approx(1 - 0.025 ** (1 / 4000))
+    few = late_share_of(20.0, [np.array([10.0, 30.0])] * 2)
+    assert (few.share, few.interval, few.absent) == (0.5, None, "2 of 3 rounds")
 
 
 def test_processes_that_differ_widen_the_interval() -> None:
@@ -244,14 +228,6 @@ def test_where_processes_are_alike_the_bound_is_a_run_of_theirs() -> None:
     assert bound == pytest.approx(3000 * share, abs=2.0)
 
 
-def test_the_bound_lies_beyond_the_percentile_and_its_interval() -> None:
-    rng = np.random.default_rng(3)
-    rounds = Rounds.of([100.0 * np.exp(0.05 * rng.standard_normal(5000)) for _ in range(6)])
-    estimate, bound = typical_quantile(rounds, 0.99), upper_bound(rounds, 0.99).value
-    assert estimate.interval is not None and bound is not None
-    assert bound > estimate.interval.high
-
-
 @pytest.mark.parametrize(
     ("count", "runs", "why"),
     [
@@ -267,10 +243,6 @@ def test_too_little_for_a_promise_gives_none_and_says_why(count: int, runs: int,
 
 RUNS, ROUNDS, ESTIMATES, MANY = 5000, 8, 15, 300
 Draw = Callable[[np.random.Generator], np.ndarray]
-
-
-def normal(rng: np.random.Generator) -> np.ndarray:
-    return rng.standard_normal(RUNS)
 
 
 def linked(rho: float) -> Draw:
@@ -315,35 +287,26 @@ def measured(draw: Draw, quantile: float) -> tuple[float, float]:
     return float(np.median(estimates)), float(truth)
 
 
-@pytest.mark.parametrize("quantile", [0.9, 0.99])
-def test_independent_runs_count_each(quantile: float) -> None:
-    estimate, _ = measured(normal, quantile)
-    assert 0.88 * RUNS <= estimate <= RUNS
-
-
 @pytest.mark.parametrize(
     ("draw", "quantile"),
     [
-        (linked(0.5), 0.9),
+        (linked(0.0), 0.9),
+        (linked(0.0), 0.99),
         (linked(0.9), 0.9),
-        (linked(0.9), 0.99),
         (linked(0.95), 0.99),
         (bursts(5, 800), 0.99),
         (bursts(20, 1500), 0.9),
     ],
-    ids=["AR 0.5", "AR 0.9", "AR 0.9, p99", "AR 0.95, p99", "bursts of 5", "bursts of 20"],
+    ids=["independent", "independent, p99", "AR 0.9", "AR 0.95, p99", "bursts of 5", "of 20"],
 )
 def test_dependent_runs_count_as_their_spread_says(draw: Draw, quantile: float) -> None:
     estimate, truth = measured(draw, quantile)
-    assert truth / 1.6 <= estimate <= 1.6 * truth
+    assert truth / 1.6 <= estimate <= 1.6 * truth and estimate <= RUNS
 
 
 def test_slow_runs_in_a_row_count_as_one() -> None:
+    """A round without exceedances says nothing against its length."""
     exceedances = np.zeros(1000, bool)
     exceedances[100:120] = True
-    (count,) = independent_runs([exceedances])
-    assert count == pytest.approx(1000 / 20)
-
-
-def test_a_round_without_exceedances_says_nothing_against_its_length() -> None:
+    assert independent_runs([exceedances]) == pytest.approx([1000 / 20])
     assert independent_runs([np.zeros(7, bool), np.zeros(0, bool)]) == [7, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -19,7 +19,6 @@ from app.stats.verdict import (
     TOO_FEW_ROUNDS,
     Difference,
     RoundPairs,
-    RunVariation,
     binomial_interval,
     difference,
     from_history,
@@ -33,7 +32,7 @@ from app.stats.verdict import (
 )
 from tests.simulated.aa import PROCESSES, WANDERING, wrong_runs
 from tests.simulated.power import LESS_SURE, ROUNDS_OF, power
-from tests.simulated.runs import called, past_of, run_of
+from tests.simulated.runs import called, past_of
 
 TRIES = 2000
 
@@ -56,17 +55,6 @@ def test_a_case_is_not_slower_than_itself(in_turn: bool, count: int, spread: flo
         change = difference(rounds(rng, count, spread), rounds(rng, count, spread), in_turn)
         wrong += judge([change])[0].word in ("faster", "slower")
     assert wrong / TRIES <= 0.05
-
-
-def test_of_twenty_cases_none_is_slower_than_itself_in_nineteen_runs_of_twenty() -> None:
-    rng = np.random.default_rng(2)
-    wrong = 0
-    for _ in range(500):
-        all_of_them = [
-            difference(rounds(rng, 6, 0.2), rounds(rng, 6, 0.2), in_turn=True) for _ in range(20)
-        ]
-        wrong += any(verdict.word in ("faster", "slower") for verdict in judge(all_of_them, 0.0))
-    assert wrong / 500 <= 0.07  # 5 % and two standard errors of 500 tries
 
 
 def test_a_change_at_the_edge_of_the_band_is_not_called_beyond_it() -> None:
@@ -116,8 +104,9 @@ def test_as_many_rounds_as_would_decide_do_so_in_nine_of_ten_tries(
     assert detections / TRIES >= 0.87, "rounds come whole, so that it may be more"
 
 
-def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
+def test_what_a_hundred_rounds_would_not_decide_is_hopeless_and_two_rounds_tell_nothing() -> None:
     assert rounds_to_decide(Difference(math.log1p(0.021), 0.05, 3, in_turn=True)) is None
+    assert smallest_change_between([100.0, 101.0]) is None
 
 
 @pytest.mark.parametrize("kind", [name for name in ROUNDS_OF if name not in LESS_SURE])
@@ -127,13 +116,6 @@ def test_rows_foretell_what_comparisons_find(
 ) -> None:
     result = power(kind, count, comparisons=4000, rows=1500)
     assert least <= result.foretold / result.found <= most
-
-
-def test_a_row_tells_what_it_would_find() -> None:
-    figures = rounds(np.random.default_rng(5), 6, 0.01)
-    least = smallest_change_between(figures)
-    assert least is not None and 0.02 < least < 0.08
-    assert smallest_change_between(figures[:2]) is None
 
 
 def test_quiet_rounds_in_turn_are_the_same() -> None:
@@ -192,26 +174,21 @@ WITHIN = 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / RUN_TRIES)
 """5 % and three standard errors of so many tries."""
 
 
-@pytest.mark.parametrize("rounds", [4, 8, 64])
-@pytest.mark.parametrize("deviation", [0.01, 0.03, 0.05])
-def test_runs_that_differ_by_what_is_stated_are_not_called_slower(
-    deviation: float, rounds: int
+@pytest.mark.parametrize(
+    ("is_stated", "deviation", "rounds"),
+    [
+        *product([True], (0.01, 0.03, 0.05), (4, 8, 64)),
+        *product([False], (0.01, 0.03, 0.1), (4, 64)),
+    ],
+)
+def test_runs_that_differ_by_what_is_stated_or_as_their_history_does_are_not_called_slower(
+    is_stated: bool, deviation: float, rounds: int
 ) -> None:
     rng = np.random.default_rng(11)
-    wrong = sum(called(rng, deviation, rounds, STATED) for _ in range(RUN_TRIES)) / RUN_TRIES
-    assert wrong <= WITHIN
-
-
-@pytest.mark.parametrize("rounds", [4, 64])
-@pytest.mark.parametrize("deviation", [0.01, 0.03, 0.1])
-def test_runs_that_differ_as_those_of_their_history_do_are_not_called_slower(
-    deviation: float, rounds: int
-) -> None:
-    rng = np.random.default_rng(12)
     wrong = 0
     for _ in range(RUN_TRIES):
-        history = past_of(rng, deviation, rounds, 6)
-        wrong += called(rng, deviation, rounds, history)
+        variation = STATED if is_stated else past_of(rng, deviation, rounds, 6)
+        wrong += called(rng, deviation, rounds, variation)
     assert wrong / RUN_TRIES <= WITHIN
 
 
@@ -225,32 +202,12 @@ def test_a_quiet_history_finds_what_a_stated_variation_does_not() -> None:
     assert detections["history"] >= 95 and detections["stated"] <= 10
 
 
-def test_a_history_of_too_few_runs_says_nothing() -> None:
-    few = [0.0, 0.01, 0.02][: MINIMUM_PAST_RUNS - 1]
-    assert from_history(few) is None
+def test_a_history_is_not_believed_below_the_least_deviation_or_of_too_few_runs() -> None:
+    found = from_history([1.0, 1.0001, 0.9999, 1.0])
+    assert found is not None
+    assert (found.deviation, found.freedom, found.source) == (MINIMUM_DEVIATION, 3, "history")
+    assert from_history([0.0, 0.01, 0.02][: MINIMUM_PAST_RUNS - 1]) is None
     assert from_history([0.0, 0.01, 0.02], levels=2) is None, "as many levels as steps"
-
-
-def test_a_history_is_not_believed_below_the_least_deviation() -> None:
-    variation = from_history([1.0, 1.0001, 0.9999, 1.0])
-    assert variation is not None
-    assert (variation.deviation, variation.freedom, variation.source) == (
-        MINIMUM_DEVIATION,
-        3,
-        "history",
-    )
-
-
-def test_a_comparison_with_more_variation_is_never_surer() -> None:
-    rng = np.random.default_rng(14)
-    first, second = run_of(rng, 0.0, 8), run_of(rng, 0.0, 8, change=0.1)
-    widths = []
-    for deviation in (0.01, 0.03, 0.1):
-        variation = RunVariation(deviation, 5.0, "history")
-        (verdict,) = judge([difference(first, second, in_turn=False, variation=variation)])
-        assert verdict.interval is not None
-        widths.append(verdict.interval.high / verdict.interval.low)
-    assert widths == sorted(widths) and widths[0] < widths[-1]
 
 
 def test_the_value_is_the_difference_of_the_figures_that_rows_quote() -> None:
@@ -259,14 +216,10 @@ def test_the_value_is_the_difference_of_the_figures_that_rows_quote() -> None:
     assert estimate is not None
     assert estimate.value == pytest.approx(8.0)
     assert estimate.interval is None, "two pairs say nothing of how pairs differ"
-
-
-def test_rounds_that_do_not_differ_have_an_interval_without_width() -> None:
-    estimate = typical_difference([10.0] * 4, [3.0] * 4)
-    assert estimate is not None and estimate.interval is not None
-    assert (estimate.value, estimate.interval.low, estimate.interval.high) == pytest.approx(
-        (7.0,) * 3
-    )
+    same = typical_difference([10.0] * 4, [3.0] * 4)
+    assert same is not None and same.interval is not None
+    assert (same.value, same.interval.low, same.interval.high) == pytest.approx((7.0,) * 3)
+    assert typical_difference([], []) is None
 
 
 def test_a_symmetric_spread_has_the_interval_of_student_widened_by_its_correlation() -> None:
@@ -284,29 +237,11 @@ def test_a_symmetric_spread_has_the_interval_of_student_widened_by_its_correlati
 
 def test_what_slows_both_sides_of_a_pair_by_as_much_widens_nothing() -> None:
     still = [20.0, 21.0, 19.0, 20.0]
-    shifted_values = [value + 30.0 for value in still]
-    paired_estimate, alone = (
-        typical_difference(shifted_values, still),
-        typical_difference(shifted_values, [20.0] * 4),
-    )
-    assert paired_estimate is not None and paired_estimate.interval is not None
+    slowed = [value + 30.0 for value in still]
+    paired, alone = (typical_difference(slowed, other) for other in (still, [20.0] * 4))
+    assert paired is not None and paired.interval is not None
     assert alone is not None and alone.interval is not None
-    assert paired_estimate.interval.width < 0.1 * alone.interval.width
-
-
-def test_no_compute_is_told_as_such() -> None:
-    rng = np.random.default_rng(3)
-    hits = 0
-    for _ in range(200):
-        a, b = (10.0 * np.exp(rng.normal(0.0, 0.02, 8)) for _ in range(2))
-        estimate = typical_difference(a.tolist(), b.tolist())
-        assert estimate is not None and estimate.interval is not None
-        hits += estimate.interval.low <= 0.0 <= estimate.interval.high
-    assert hits >= 182, "of 200 intervals of 95 %, 91 % are the least that chance leaves"
-
-
-def test_without_pairs_there_is_nothing() -> None:
-    assert typical_difference([], []) is None
+    assert paired.interval.width < 0.1 * alone.interval.width
 
 
 HELD = WANDERING[:3]
@@ -346,10 +281,6 @@ def test_what_many_comparisons_show_widens_each() -> None:
     assert together is not None and together.inflation > 1.8
 
 
-def in_turn(error: float, freedom: float = 2.0) -> Difference:
-    return Difference(0.1, error, freedom, in_turn=True)
-
-
 def modes(rng: np.random.Generator, rounds: int) -> list[float]:
     """Processes on one of two nodes, a third apart, that are else alike."""
     level = rng.choice(np.array([100.0, 133.0]), rounds)
@@ -372,32 +303,26 @@ def test_a_hundred_cases_in_modes_are_not_slower_than_themselves(rounds: int) ->
     assert wrong["as measured"] > 5
 
 
-def test_one_more_pair_has_the_typical_variance() -> None:
-    """Variances of a pair 3, 3 and 300 (error^2 times 3 pairs): 3 becomes (2 x 3 + 3) / 3 = 3, and
-    0.03 becomes (2 x 0.03 + 3) / 3."""
-    differences = with_minimum_spread([in_turn(1.0), in_turn(0.1), in_turn(10.0)], ["p50"] * 3)
-    errors = [
-        difference_entry.error for difference_entry in differences if difference_entry is not None
-    ]
-    assert errors[0] == pytest.approx(1.0) and errors[2] == pytest.approx(10.0)
-    assert errors[1] == pytest.approx(((2 * 0.03 + 3.0) / 3 / 3) ** 0.5)
-
-
-def test_figures_are_judged_by_their_own_kind() -> None:
-    differences = with_minimum_spread(
-        [in_turn(0.1), in_turn(0.1), in_turn(0.1), *[in_turn(10.0)] * 3],
-        ["p50"] * 3 + ["p99"] * 3,
-    )
-    assert [entry.error for entry in differences if entry is not None] == pytest.approx(
-        [0.1] * 3 + [10.0] * 3
-    )
-
-
-def test_two_comparisons_and_runs_measured_apart_stay_as_they_are() -> None:
-    few = [in_turn(0.1), in_turn(10.0), None]
-    assert with_minimum_spread(few, ["p50"] * 3) == few
-    unpaired_runs = [Difference(0.1, error, 4.0, in_turn=False) for error in (0.1, 10.0, 20.0)]
-    assert with_minimum_spread(unpaired_runs, ["p50"] * 3) == unpaired_runs
+@pytest.mark.parametrize(
+    ("errors", "names", "in_turn", "expected"),
+    [
+        # Variances of a pair 3, 0.03 and 300 (error^2 times 3 pairs): 3 becomes (2 x 3 + 3) / 3,
+        # and 0.03 becomes (2 x 0.03 + 3) / 3.
+        ([1.0, 0.1, 10.0], ["p50"] * 3, True, [1.0, ((2 * 0.03 + 3.0) / 9) ** 0.5, 10.0]),
+        # Figures are judged by their own kind.
+        ([0.1] * 3 + [10.0] * 3, ["p50"] * 3 + ["p99"] * 3, True, [0.1] * 3 + [10.0] * 3),
+        ([0.1, 10.0], ["p50"] * 2, True, [0.1, 10.0]),
+        ([0.1, 10.0, 20.0], ["p50"] * 3, False, [0.1, 10.0, 20.0]),
+    ],
+    ids=["one more pair", "kinds", "two", "apart"],
+)
+def test_a_comparison_has_one_more_pair_of_the_typical_variance(
+    errors: list[float], names: list[str], in_turn: bool, expected: list[float]
+) -> None:
+    differences = [Difference(0.1, error, 2.0, in_turn=in_turn) for error in errors]
+    raised = with_minimum_spread([*differences, None], [*names, "p50"])
+    assert raised[-1] is None
+    assert [one.error for one in raised if one is not None] == pytest.approx(expected)
 
 
 def test_rounds_of_a_named_figure_spread_at_least_as_is_typical_of_it() -> None:

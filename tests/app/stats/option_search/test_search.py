@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.stats.option_search.ablation import AGAIN, FINAL, round_name
+from app.stats.option_search.ablation import FINAL
 from app.stats.option_search.search import Effects, Observation, effects_of
 from app.stats.option_search.space import Choice, candidate_values, threads_of
 from runtimes.options import SESSIONS, Option, OptionValue
@@ -106,28 +106,19 @@ def test_where_no_option_does_anything_it_claims_no_gain() -> None:
 
 
 def test_what_fails_never_leads_and_is_measured_once() -> None:
-    def broken(case: Case) -> bool:
-        return case.runtime == "b"
-
-    simulation = Simulated(separable, 1000, broken=broken)
+    """A default that fails is replaced by what runs."""
+    simulation = Simulated(separable, 1000, broken=lambda case: case.runtime == "b")
     search, ladder, _ = played(space_of(), simulation)
     assert search.lead.runtime == "a"
-    assert all(not broken(step.case) for step in ladder.steps)
+    assert {step.case.runtime for step in ladder.steps} == {"a"}
     case_ids = [case_id for case_id, number in simulation.measured]
-    failing = {case.case_id for case in every_case(space_of()) if broken(case)}
+    failing = {case.case_id for case in every_case(space_of()) if case.runtime == "b"}
     assert max(case_ids.count(case_id) for case_id in failing if case_id in case_ids) == 1
-
-
-def test_a_default_that_fails_is_replaced_by_what_runs() -> None:
-    base = space_of().base
-
-    def broken(case: Case) -> bool:
-        return case.case_id == base.case_id
-
-    search, ladder, _ = played(space_of(), Simulated(separable, 1001, broken=broken))
-    assert search.lead.case_id != base.case_id
-    assert ladder.steps[0].cost is None
-    assert ladder.winner.cost is not None
+    base = space_of().base.case_id
+    simulation = Simulated(separable, 1001, broken=lambda case: case.case_id == base)
+    search, ladder, _ = played(space_of(), simulation)
+    assert search.lead.case_id != base
+    assert ladder.steps[0].cost is None and ladder.winner.cost is not None
 
 
 def test_the_same_rounds_ask_for_the_same_blocks() -> None:
@@ -143,12 +134,6 @@ def test_a_step_is_one_change_and_the_last_is_the_winner() -> None:
     assert ladder.winner.case.case_id == search.lead.case_id
     names = [step.choice[0] for step in ladder.steps if step.choice]
     assert len(set(names)) == len(names)
-
-
-def test_final_rounds_are_counted_by_themselves() -> None:
-    assert [round_name(n) for n in (0, 7)] == ["round 1", "round 8"]
-    assert round_name(FINAL) == "final round 1"
-    assert round_name(AGAIN + 3) == "final round 4 again"
 
 
 @pytest.mark.parametrize(
@@ -170,11 +155,8 @@ def test_values_come_from_the_table(option: Option, values: tuple[OptionValue, .
     assert all(type(value) is type(option.default) for value in candidate_values(option, cores=4))
 
 
-def test_what_changes_the_task_and_not_its_speed_is_not_tried() -> None:
+def test_numbers_grow_with_the_cores_and_what_changes_the_task_is_not_tried() -> None:
     assert candidate_values(CALL, cores=4) == ("auto",)
-
-
-def test_numbers_grow_with_the_cores() -> None:
     assert candidate_values(SESSIONS, cores=2) == (1, 2, 4)
     assert threads_of(1) == (0, 1)
     assert threads_of(6) == (0, 1, 2, 4, 6)
