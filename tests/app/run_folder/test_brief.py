@@ -11,7 +11,6 @@ import numpy as np
 from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of
 from app.run_folder.folder import RunFolder, write_inputs
 from app.run_folder.live_status import Live, LiveFile, run_headline
-from app.run_folder.run import Run
 from exporters.diagnostics import action, diagnostic
 from exporters.types import Reference, save_reference
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of
@@ -44,11 +43,6 @@ def test_it_says_when_of_what_how_many_and_on_which_versions(tmp_path: Path) -> 
         "2026-03-01 02:07 · 2 cases · finished, 1 failed · commit 0123456789ab · "
         "driver 580.65.06 · onnxruntime 1.31.1 · torch 2.13"
     )
-
-
-def test_a_run_that_nobody_ended_was_interrupted(tmp_path: Path) -> None:
-    assert " · interrupted · " in run_headline(_run(tmp_path / "run", None))
-    assert " · stopped · " in run_headline(_run(tmp_path / "other", Live("stopped")))
 
 
 def test_what_is_no_run_or_is_damaged_says_nothing_it_does_not_know(tmp_path: Path) -> None:
@@ -85,12 +79,3 @@ def test_inputs_are_copied_a_part_at_a_time(tmp_path: Path) -> None:
     with np.load(tmp_path / "kept.npz") as copy:
         assert set(copy.files) == {"x", "a/b"}
         assert np.array_equal(copy["x"], large)
-
-
-def test_a_case_is_of_its_own_host_and_else_of_the_runs(tmp_path: Path) -> None:
-    manifest = replace(manifest_of((CASE,)), environment={"host": "board"})
-    run = Run(tmp_path, manifest, {}, {}, {})
-    assert run.host_of(CASE) == "board"
-    assert run.host_of(replace(CASE, host="server")) == "server"
-    unknown = Run(tmp_path, replace(manifest, environment={}), {}, {}, {})
-    assert unknown.host_of(CASE) == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
@@ -13,16 +12,6 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import DiscardedRound
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
-from tests.checkout import ROOT
-
-BY_FILES = {
-    "exporters/cache.py",
-    "app/machine/release_environments.py",
-    "app/run_folder/statistics_store.py",
-}
-"""They ask how old a file is, which only the same clock can tell."""
-OF_HOSTS = {"app/sweep/remote/host.py", "app/sweep/remote/carriers.py"}
-"""Where clocks of machines are held against each other, to warn of one that is off."""
 
 
 class ADayEarlier(datetime):
@@ -54,15 +43,3 @@ def test_a_run_that_is_resumed_after_the_clock_was_set_back_counts_each_round_on
     assert not run.damaged
     assert [result.iterations for result in run.rounds_of(CASE)] == [16, 8]
     assert [result.status for result in run.rounds_of(OTHER)] == ["ok"]
-
-
-def test_nothing_is_timed_by_the_clock_on_the_wall() -> None:
-    sources = [
-        path for room in ("app", "runtimes", "exporters") for path in (ROOT / room).rglob("*.py")
-    ]
-    by_wall = {
-        str(path.relative_to(ROOT))
-        for path in sources
-        if re.search(r"\btime\.time(_ns)?\(", path.read_text("utf-8"))
-    }
-    assert by_wall == BY_FILES | OF_HOSTS

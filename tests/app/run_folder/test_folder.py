@@ -50,10 +50,12 @@ def started(path: Path) -> RunFolder:
     return folder
 
 
-def test_the_manifest_brings_the_sweep_back_as_it_was(tmp_path: Path) -> None:
-    manifest = manifest_of()
-    RunFolder.create(tmp_path / "run", manifest).close()
-    assert read_manifest(tmp_path / "run") == manifest
+def test_an_empty_folder_may_be_used_and_its_manifest_brings_the_sweep_back(tmp_path: Path) -> None:
+    reject_occupied(tmp_path)
+    started(tmp_path).close()
+    manifest = read_manifest(tmp_path)
+    RunFolder.create(tmp_path / "again", manifest).close()
+    assert read_manifest(tmp_path / "again") == manifest
 
 
 def test_a_folder_that_is_closed_holds_no_file_and_is_not_made_again(tmp_path: Path) -> None:
@@ -74,9 +76,17 @@ def test_a_folder_that_is_closed_holds_no_file_and_is_not_made_again(tmp_path: P
     assert journal.read_bytes() == whole
 
 
-def test_rounds_of_several_writers_are_merged(tmp_path: Path) -> None:
+def test_rounds_of_several_writers_are_merged_and_a_torn_last_line_loses_only_itself(
+    tmp_path: Path,
+) -> None:
     with started(tmp_path / "run") as folder:
-        record(folder, CASE, 0, [10.0] * 8)
+        for number in (0, 1):
+            record(folder, CASE, number, [10.0] * 8)
+    (journal,) = (tmp_path / "run" / "journal").iterdir()
+    whole = journal.read_bytes()
+    for cut in (20, 1):
+        journal.write_bytes(whole[:-cut])
+        assert [result.round for result in read_run(tmp_path / "run").rounds_of(CASE)] == [0]
     with RunFolder.reopen(tmp_path / "run") as folder:
         folder.begin(ENVIRONMENT)
         record(folder, CASE, 1, [10.0] * 8)
@@ -86,43 +96,44 @@ def test_rounds_of_several_writers_are_merged(tmp_path: Path) -> None:
     assert len(list((tmp_path / "run" / "journal").iterdir())) == 2
 
 
-def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
-    with started(tmp_path / "run") as folder:
-        for number in (0, 1):
-            record(folder, CASE, number, [10.0] * 8)
-    (journal,) = (tmp_path / "run" / "journal").iterdir()
-    whole = journal.read_bytes()
-    journal.write_bytes(whole[:-20])
-    assert [result.round for result in read_run(tmp_path / "run").rounds_of(CASE)] == [0]
-    journal.write_bytes(whole[:-1])
-    assert [result.round for result in read_run(tmp_path / "run").rounds_of(CASE)] == [0]
+POLLS = """
+import sys
+from pathlib import Path
+from app.run_folder.folder import is_being_written
+print("looking", flush=True)
+while True:
+    is_being_written(Path(sys.argv[1]))
+"""
+OPENS = """
+import sys
+from pathlib import Path
+from app.run_folder.folder import RunFolder
+RunFolder.reopen(Path(sys.argv[1]))
+"""
 
 
-def test_damage_inside_a_journal_is_told_and_not_passed_over(tmp_path: Path) -> None:
-    with started(tmp_path / "run") as folder:
-        record(folder, CASE, 0, [10.0] * 8)
-    (journal,) = (tmp_path / "run" / "journal").iterdir()
-    journal.write_bytes(journal.read_bytes().replace(b'{"kind":"writer"', b'{"kind":writer"'))
-    with pytest.raises(ResultsError, match="line 1 of"):
-        read_run(tmp_path / "run")
-
-
-def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
-    with started(tmp_path / "run"):
-        assert is_being_written(tmp_path / "run")
-        code = (
-            "import sys; from pathlib import Path\n"
-            "from app.run_folder.folder import RunFolder\n"
-            "RunFolder.reopen(Path(sys.argv[1]))"
-        )
-        second = subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path / "run")],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+def test_two_processes_do_not_write_one_run_and_who_only_looks_keeps_no_writer_out(
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    with started(run):
+        assert is_being_written(run)
+        command = [sys.executable, "-c", OPENS, str(run)]
+        second = subprocess.run(command, capture_output=True, text=True, check=False)
         assert "is being written by another process" in second.stderr
-    assert not is_being_written(tmp_path / "run")
+    assert not is_being_written(run)
+    command = [sys.executable, "-c", POLLS, str(run)]
+    watchers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for watcher in watchers:
+            assert watcher.stdout
+            assert watcher.stdout.readline() == b"looking\n"
+        for _ in range(300):
+            os.close(lock_folder(run))
+    finally:
+        for watcher in watchers:
+            watcher.kill()
+            watcher.communicate()
 
 
 @pytest.mark.parametrize("kind", ["run", "occupied", "file"])
@@ -139,11 +150,6 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path, kind: str) -> None:
     with pytest.raises(ResultsError):
         reject_occupied(path)
     assert sorted(tmp_path.rglob("*")) == paths
-
-
-def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
-    reject_occupied(tmp_path)
-    started(tmp_path).close()
 
 
 @pytest.mark.parametrize(
@@ -227,30 +233,3 @@ def test_a_full_disk_is_told_with_what_to_do() -> None:
     with pytest.raises(OSError, match="No space left"):
         journal.append({"kind": "round"})
     journal.close()
-
-
-POLLS = """
-import sys
-from pathlib import Path
-from app.run_folder.folder import is_being_written
-print("looking", flush=True)
-while True:
-    is_being_written(Path(sys.argv[1]))
-"""
-
-
-def test_a_process_that_looks_all_the_time_keeps_no_writer_out(tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path / "run", manifest_of()):
-        pass
-    command = [sys.executable, "-c", POLLS, str(tmp_path / "run")]
-    watchers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
-    try:
-        for watcher in watchers:
-            assert watcher.stdout
-            assert watcher.stdout.readline() == b"looking\n"
-        for _ in range(300):
-            os.close(lock_folder(tmp_path / "run"))
-    finally:
-        for watcher in watchers:
-            watcher.kill()
-            watcher.communicate()

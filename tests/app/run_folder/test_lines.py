@@ -67,9 +67,11 @@ def test_every_kind_of_line_survives_the_journal(tmp_path: Path) -> None:
         assert decode_line(through_json(line_values(line))) == line
 
 
-def test_a_round_before_the_first_is_damage() -> None:
-    with pytest.raises(ValueError, match="round is -1, not a number from 0"):
-        decode_line({**through_json(line_values(ROUND)), "round": -1})
+@pytest.mark.parametrize("data", [None, [], "round", 7, {"kind": "round", "round": -1}])
+def test_what_is_no_object_or_a_round_before_the_first_is_no_line(data: object) -> None:
+    line = {**through_json(line_values(ROUND)), **data} if isinstance(data, dict) else data
+    with pytest.raises(ValueError, match=r"not an object|round is -1, not a number from 0"):
+        decode_line(line)
 
 
 @pytest.mark.parametrize("name", ["/x", "..", "a/../b", "a/b/c", "a\0b"])
@@ -99,12 +101,6 @@ def test_texts_of_a_line_are_cut_to_what_is_read() -> None:
     )
     long_enough = replace(ROUND, reason=whole)
     assert decode_line(line_values(long_enough)) == long_enough
-
-
-@pytest.mark.parametrize("data", [None, [], "round", 7])
-def test_what_is_no_object_is_no_line(data: object) -> None:
-    with pytest.raises(ValueError, match="not an object"):
-        decode_line(data)
 
 
 A, B, PARENT = "a.jsonl", "b.jsonl", "parent.jsonl"
@@ -242,10 +238,3 @@ def test_a_line_tells_of_which_case_it_is() -> None:
     ids = [ledger.take(A, line) for line in lines]
     assert ids == ["case", "case", "case", CASE.case_id, "", ""]
     assert ledger.cases[CASE.case_id] == CASE and ledger.run.tried == (CASE,)
-
-
-def test_what_was_cancelled_here_is_of_the_host_that_measures_it() -> None:
-    ledger = a_ledger()
-    ledger.take(PARENT, RoundResult("case", 0, "cancelled"))
-    ledger.take(B, RoundResult("case", 0, "ok"))
-    assert ledger.run.writers["case"][0].host == "b"

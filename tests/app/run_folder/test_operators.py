@@ -37,11 +37,15 @@ def test_operator_times_survive_their_file(tmp_path: Path) -> None:
     times = OperatorTimes("case", "wall", 7, OPS)
     with new_run(tmp_path / "run", [CASE]) as folder:
         line = write_operators(folder, times)
+        without = write_operators(folder, OperatorTimes("case", reason="it does not tell"))
     lines = list(csv.DictReader((tmp_path / "run" / line.file).read_text().splitlines()))
     assert [float(line["share"]) for line in lines] == [0.75, 0.25]
     profile = read_operators(tmp_path / "run", line)
     assert profile.ops[1].node == 'b "c", d'
     assert (profile.runs, profile.total_us) == (7, times.total_us)
+    assert read_operators(tmp_path / "run", without).reason == "it does not tell"
+    with pytest.raises(ResultsError, match=r"gone\.csv"):
+        read_operators(tmp_path / "run", replace(line, file="operators/gone.csv"))
 
 
 def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) -> None:
@@ -96,19 +100,6 @@ def test_a_row_says_that_its_operators_were_disturbed(tmp_path: Path) -> None:
     assert slow_operators.parameters["ratio"] == pytest.approx(579.0 / 107.0)
 
 
-def test_without_times_the_reason_stays(tmp_path: Path) -> None:
-    with new_run(tmp_path / "run", [CASE]) as folder:
-        line = write_operators(folder, OperatorTimes("case", reason="it does not tell"))
-    assert read_operators(tmp_path / "run", line).reason == "it does not tell"
-
-
-def test_a_file_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
-    with new_run(tmp_path / "run", [CASE]) as folder:
-        line = write_operators(folder, OperatorTimes("case", "wall", 7, OPS))
-    with pytest.raises(ResultsError, match=r"gone\.csv"):
-        read_operators(tmp_path / "run", replace(line, file="operators/gone.csv"))
-
-
 ORT = Case("net.onnx", "ort-cpu", axes={"batch": 4})
 OV, CARD = replace(ORT, runtime="openvino-cpu"), replace(ORT, runtime="fpga:v80")
 
@@ -142,16 +133,16 @@ def test_nodes_that_one_engine_fuses_are_one_row_for_all(tmp_path: Path) -> None
     assert comparison.own_us == (0.0, 0.5)
 
 
-def test_a_simulated_card_is_not_put_beside_wall_times(tmp_path: Path) -> None:
-    ops = [op(1.0, "conv")]
-    assert not compared(tmp_path / "run", (ORT, "wall", ops), (CARD, "simulated", ops))
-
-
-def test_a_batch_is_put_beside_its_own_kind_only(tmp_path: Path) -> None:
-    ops, larger = [op(1.0, "conv")], replace(OV, axes={"batch": 8})
-    assert not compared(tmp_path / "run", (ORT, "wall", ops), (larger, "wall", ops))
-
-
-def test_an_engine_whose_nodes_are_not_known_is_left_out(tmp_path: Path) -> None:
-    ops = [op(1.0, "conv")]
-    assert not compared(tmp_path / "run", (ORT, "wall", ops), (OV, "wall", [op(1.0)]))
+@pytest.mark.parametrize(
+    ("other", "clock", "ops"),
+    [
+        (CARD, "simulated", [op(1.0, "conv")]),
+        (replace(OV, axes={"batch": 8}), "wall", [op(1.0, "conv")]),
+        (OV, "wall", [op(1.0)]),
+    ],
+    ids=["a simulated card", "another batch", "no known nodes"],
+)
+def test_only_known_nodes_of_like_cases_are_put_side_by_side(
+    tmp_path: Path, other: Case, clock: Clock, ops: list[Operator]
+) -> None:
+    assert not compared(tmp_path / "run", (ORT, "wall", [op(1.0, "conv")]), (other, clock, ops))

@@ -13,11 +13,9 @@ from app.__main__ import main
 from app.analysis.columns.rows import Rows
 from app.cases.column import Row
 from app.cases.columns import MAIN, NAMES, all_names
-from app.cli.benchmark import load_results
 from app.run_folder.files import write_atomically
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import read_rows, read_table, table_of, tables, write_tables
-from app.runs.history.past_runs import past_runs
+from app.run_folder.table import read_rows, read_table, tables, write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from app.sweep import run as refreshing
@@ -31,12 +29,6 @@ FULL, PEOPLE = "results.full.csv", "results.csv"
 @pytest.fixture
 def run(measured_mlp: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(measured_mlp, tmp_path / "runs" / "run"))
-
-
-def test_known_columns_have_their_types_and_others_are_text() -> None:
-    names, rows = table_of("rounds,latency_p50_us,mine\n3,1.5,7\n")
-    assert names == ("rounds", "latency_p50_us", "mine")
-    assert rows == [{"rounds": 3, "latency_p50_us": 1.5, "mine": "7"}]
 
 
 def header(path: Path) -> list[str]:
@@ -58,16 +50,6 @@ def test_a_run_leaves_every_column_for_programs_and_the_main_ones_for_people(run
         assert {name: row[name] for name in columns} == {
             name: full[str(row["case_id"])][name] for name in columns
         }
-
-
-def test_a_run_in_which_nothing_was_measured_has_the_same_columns(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    lengths = ("--headless", "--preset", "glance", "--rounds", "1", "--out", str(path))
-    arguments = ("--models", "mlp", "--runtimes", "fake", "--option", "fake.fail=unsupported")
-    batch(*lengths, *arguments)
-    assert header(path / PEOPLE) == list(MAIN)
-    (row,) = load_results(path / PEOPLE).to_dict("records")
-    assert row["status"] == "unsupported"
 
 
 @pytest.mark.parametrize(
@@ -106,19 +88,13 @@ def test_columns_are_chosen_for_a_run_as_it_is_measured_and_resumed(tmp_path: Pa
     path = tmp_path / "run"
     arguments = ("--models", "mlp", *FAKE, "--rounds", "1", "--out", str(path))
     common = ("--headless", "--preset", "glance")
+    assert batch(*common, *arguments, "--columns", "verdicts")[0] == 2
+    assert not path.exists(), "an unknown one is refused before anything is written"
     assert batch(*common, *arguments, "--columns", "status,model")[0] == 0
     assert header(path / PEOPLE) == ["status", "model"]
     assert not verify(path).findings
     assert batch("resume", str(path), "--columns", "model,seed")[0] == 0
     assert header(path / PEOPLE) == ["model", "seed"]
-
-
-def test_an_unknown_column_of_a_new_run_is_refused_before_anything_is_written(
-    tmp_path: Path,
-) -> None:
-    arguments = ("--models", "mlp", *FAKE, "--out", str(tmp_path / "run"))
-    assert batch("--headless", *arguments, "--columns", "verdicts")[0] == 2
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("name", [FULL, PEOPLE])
@@ -129,25 +105,6 @@ def test_each_table_is_verified(run: Path, name: str) -> None:
     assert [(finding.file, finding.harmless) for finding in verify(run).findings] == [(name, False)]
     (run / name).unlink()
     assert [(finding.file, finding.harmless) for finding in verify(run).findings] == [(name, True)]
-
-
-def test_a_table_for_people_without_ids_is_verified_by_its_lines(run: Path) -> None:
-    assert main(["export", "-f", "csv", "--columns", "model,batch_size", str(run)]) == 0
-    lines = (run / PEOPLE).read_text("utf-8").splitlines(keepends=True)
-    (run / PEOPLE).write_text("".join((lines[0], lines[2], lines[1])), "utf-8")
-    assert [finding.file for finding in verify(run).findings] == [PEOPLE]
-    (run / PEOPLE).write_text("".join(lines[:2]), "utf-8")
-    assert [finding.file for finding in verify(run).findings] == [PEOPLE]
-
-
-def test_programs_are_given_the_full_table(run: Path) -> None:
-    frame = load_results(run / PEOPLE)
-    assert set(NAMES) <= set(frame.columns)
-    assert frame["seed"].notna().all()
-    assert "seed" not in header(run / PEOPLE)
-    (past_run,), _ = past_runs(run.parent)
-    row = past_run.cases[0][1]
-    assert row["seed"] == frame["seed"][0]
 
 
 def test_a_kill_between_the_two_tables_leaves_a_run_that_a_resume_completes(run: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.telemetry import Reading
 from app.run_folder.run import Run
-from app.run_folder.telemetry import device_columns, read_readings
+from app.run_folder.telemetry import device_columns
 from exporters.codec import to_json
 from runtimes.execution import Clock
 from tests.app.run_folder.runs import manifest_of
@@ -80,23 +80,26 @@ def test_the_span_ends_with_the_last_run_of_several_at_once(tmp_path: Path) -> N
     assert device_columns(run_in(tmp_path), [result])["gpu_clock_mhz"] == 1300.0
 
 
-def test_without_a_counter_the_power_is_integrated(tmp_path: Path) -> None:
-    readings = [
-        Reading(at(t), "gpu:0", power_w=w) for t, w in ((1.1, 100.0), (1.6, 200.0), (2.1, 100.0))
-    ]
+@pytest.mark.parametrize(
+    ("powers_w", "power_w", "mj", "uncertainty"),
+    [
+        (((1.1, 100.0), (1.6, 200.0), (2.1, 100.0)), 150.0, 150_000.0 / 100, 1.0),
+        # From the start of the first run, at 1 s, to the end of the last, at 2.999 s.
+        (((1.0, 100.0), (2.999, 100.0)), 100.0, 100_000.0 * 1.999 / 200, 1.0 / 1.999),
+    ],
+)
+def test_without_a_counter_the_power_is_integrated(
+    tmp_path: Path,
+    powers_w: Sequence[tuple[float, float]],
+    power_w: float,
+    mj: float,
+    uncertainty: float,
+) -> None:
+    """A reading is the mean of a second."""
+    readings = [Reading(at(t), "gpu:0", power_w=watts) for t, watts in powers_w]
     row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
-    assert row["power_w"] == pytest.approx(150.0)
-    assert row["energy_mj_per_inference"] == pytest.approx(150_000.0 / 100)
-    assert row["energy_uncertainty"] == pytest.approx(1.0), "a reading is the mean of a second"
-
-
-def test_readings_at_the_ends_of_a_round_are_of_it(tmp_path: Path) -> None:
-    """From the start of the first run, at 1 s, to the end of the last, at 2.999 s."""
-    readings = [Reading(at(t), "gpu:0", power_w=100.0) for t in (1.0, 2.999)]
-    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
-    assert row["power_w"] == pytest.approx(100.0)
-    assert row["energy_mj_per_inference"] == pytest.approx(100_000.0 * 1.999 / 200)
-    assert row["energy_uncertainty"] == pytest.approx(1.0 / 1.999)
+    names = ("power_w", "energy_mj_per_inference", "energy_uncertainty")
+    assert [row[name] for name in names] == pytest.approx([power_w, mj, uncertainty])
 
 
 def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:
@@ -161,20 +164,9 @@ def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_ro
     assert row["device_memory_source"] == "driver"
 
 
-def test_too_short_a_span_tells_no_energy(tmp_path: Path) -> None:
-    readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 1.2)]
-    assert device_columns(run_in(tmp_path), [write_round(tmp_path, readings)]) == {}
-
-
-def test_what_was_simulated_took_no_energy(tmp_path: Path) -> None:
-    readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 2.9)]
-    rounds = [write_round(tmp_path, readings, clock="simulated")]
-    assert device_columns(run_in(tmp_path), rounds) == {}
-
-
-def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "readings.jsonl"
-    whole = json.dumps(to_json(Reading(1, "cpu", energy_mj=1.0)))
-    path.write_text(f"{whole}\n{whole[:9]}")
-    assert read_readings(path) == [Reading(1, "cpu", energy_mj=1.0)]
-    assert read_readings(tmp_path / "absent.jsonl") == []
+@pytest.mark.parametrize(("end_s", "clock"), [(1.2, "wall"), (2.9, "simulated")])
+def test_too_short_a_span_and_a_simulated_one_tell_no_energy(
+    tmp_path: Path, end_s: float, clock: Clock
+) -> None:
+    readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, end_s)]
+    assert device_columns(run_in(tmp_path), [write_round(tmp_path, readings, clock=clock)]) == {}

@@ -15,14 +15,12 @@ from app.analysis.columns.rows import Rows
 from app.cases.round import RoundResult
 from app.present.console.export_formats import check_derived
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
+from app.run_folder.journal import LONGEST_TEXT, Operators
 from app.run_folder.table import read_rows, write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from exporters.diagnostics import diagnostic
-from tests.app.cli.headless.batch import FAKE
 from tests.app.cli.headless.batch import run as batch
-from tests.app.run_folder.resealed import reseal_journal
 from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record
 
 
@@ -83,13 +81,6 @@ def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> No
     assert {finding.file for finding in report.findings if not finding.harmless} == {"results.json"}
 
 
-def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None:
-    words = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "9", "--budget", "2s")
-    batch("--headless", "--preset", "glance", *words, "--out", str(tmp_path / "r"))
-    assert sum(map(len, read_run(tmp_path / "r").rounds.values())) < 18
-    assert not verify(tmp_path / "r").damaged
-
-
 FAILED = RoundResult(OTHER.case_id, 0, "crashed")
 
 
@@ -109,42 +100,18 @@ def test_a_value_that_no_run_has_is_damage(tmp_path: Path, odd: RoundResult) -> 
     assert verify(tmp_path / "run").damaged
 
 
-def test_an_error_of_the_outputs_may_be_infinite(tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
-        record(folder, CASE, 0, [10.0, 20.0, 30.0])
-        (round_result,) = read_run(tmp_path / "run").rounds[CASE.case_id].values()
-        folder.record(replace(round_result, round=1, samples="", facts={"ratio": float("inf")}))
-    assert not verify(tmp_path / "run").damaged
-
-
-def test_a_cell_of_any_length_is_read_back(tmp_path: Path) -> None:
-    long = "é" * 200_000
-    path = tmp_path / "run"
+def test_a_cell_of_any_length_is_read_back_and_a_reason_of_megabytes_cut(tmp_path: Path) -> None:
+    """An error of the outputs may be infinite."""
+    long, path = "é" * 200_000, tmp_path / "run"
+    warning = diagnostic("checker_rejects_graph", objection="y" * 10_000_000)
     with RunFolder.create(path, manifest_of()) as folder:
-        record(folder, CASE, 0, [10.0] * 8, device_name=long)
+        record(folder, CASE, 0, [10.0] * 8, device_name=long, facts={"ratio": float("inf")})
+        folder.record(replace(FAILED, reason="x" * 10_000_000, warnings=(warning,)))
         write_tables(folder, Rows().of(read_run(path)))
     assert read_rows(path / "results.full.csv")[CASE.case_id]["device_name"] == long
+    (failed,) = read_run(path).rounds[OTHER.case_id].values()
+    objection = str(failed.warnings[0].parameters["objection"])
+    assert len(failed.reason) == len(objection) == LONGEST_TEXT + 1
     assert main(["verify", str(path)]) == 0
+    assert (path / "results.full.csv").stat().st_size < 5 * 10**5
     assert main(["history", str(tmp_path)]) in (0, 1)
-
-
-def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
-    endless = replace(
-        FAILED,
-        reason="x" * 10_000_000,
-        warnings=(diagnostic("checker_rejects_graph", objection="y" * 10_000_000),),
-    )
-    path = tmp_path / "run"
-    with RunFolder.create(path, manifest_of()) as folder:
-        record(folder, CASE, 0, [10.0, 20.0, 30.0])
-        folder.record(endless)
-    (round_result,) = read_run(path).rounds[OTHER.case_id].values()
-    assert (
-        len(round_result.reason)
-        == len(str(round_result.warnings[0].parameters["objection"]))
-        == LONGEST_TEXT + 1
-    )
-    (journal,) = (path / FOLDER).iterdir()
-    reseal_journal(journal)
-    assert main(["export", "-f", "csv", str(path)]) == 0
-    assert (path / "results.full.csv").stat().st_size < 10**5

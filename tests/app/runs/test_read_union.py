@@ -10,7 +10,6 @@ import pytest
 
 from app.analysis.columns.reference_cases import baseline_columns, compare_with_baseline
 from app.analysis.columns.rows import Rows
-from app.analysis.comparison.pairing import Pair
 from app.analysis.insights.quality import issues_of
 from app.analysis.plot_data.matrix import pivot
 from app.analysis.plot_data.series import facets
@@ -25,7 +24,6 @@ from app.runs.following.reader import RunReader
 from app.runs.history.run_comparison import compare_runs, side_of
 from app.runs.history.trends import read_history
 from app.runs.reader import read_run
-from app.runs.union import read_runs
 from tests.app.run_folder.runs import CASE, PLAN, manifest_of
 from tests.app.runs.machines import LARGE, NETS, SMALL, machine, made, measured
 
@@ -85,18 +83,6 @@ def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
     comparison = compare_with_baseline(read_run(run).manifest.requested_plan, rows, "")
     assert comparison is not None
     assert [entry.label[-9:] for entry in comparison.cases] == [" on board", "on server"]
-
-
-def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> None:
-    """Rounds of two runs lie at other times, on one host too: theirs of a number are no pair."""
-    a = made(tmp_path / "a", machine("board"), NETS[:1], baseline="fake")
-    b = made(tmp_path / "b", machine("board"), NETS[1:], us=10.2, baseline="fake")
-    run = read_runs([str(a), str(b)])[0]
-    first, second = Rows().measured(run)
-    assert first.turn != second.turn
-    pair_rounds = Pair("", first, second).rounds("p50")
-    assert pair_rounds is not None
-    assert not pair_rounds.in_turn
 
 
 def test_a_run_of_hosts_is_compared_with_one_of_a_host(run: Path, tmp_path: Path) -> None:

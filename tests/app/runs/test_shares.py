@@ -54,13 +54,17 @@ def test_the_rounds_of_all_shares_are_the_run(run: Path) -> None:
     assert not verify(run).findings
 
 
-def test_a_later_share_of_a_case_stands(run: Path) -> None:
+def test_a_later_share_of_a_case_stands_and_a_link_is_not_read(run: Path, tmp_path: Path) -> None:
     share(run, "server", 3, CASE)
     stored = read_run(run)
     assert {result.attempt for result in stored.rounds_of(CASE)} == {3}
     assert stored.host_of(CASE) == "server"
     (row,) = (row for row in Rows().of(stored) if row["case_id"] == CASE.case_id)
     assert 300.0 <= float(str(row["latency_p50_us"])) <= 301.0
+    for number, path in enumerate([run / "hosts/board/1", run / "hosts/server/3"]):
+        path.rename(tmp_path / f"elsewhere{number}")
+        path.symlink_to(tmp_path / f"elsewhere{number}")
+    assert not read_run(run).rounds_of(CASE)
 
 
 def test_damage_in_a_share_is_named_by_its_file(run: Path) -> None:
@@ -87,10 +91,3 @@ def test_who_follows_a_run_sees_what_its_hosts_measure_as_it_arrives(run: Path) 
             for number in (0, 1, 2):
                 record(folder, CASE, number, [50.0] * 20, attempt=3)
                 assert rounds_shown()[CASE.case_id] == max(2, number + 1)
-
-
-def test_a_link_in_the_place_of_a_share_is_not_read(run: Path, tmp_path: Path) -> None:
-    folder = run / "hosts/board/1"
-    folder.rename(tmp_path / "elsewhere")
-    folder.symlink_to(tmp_path / "elsewhere")
-    assert not read_run(run).rounds_of(CASE)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
-from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import FULL_TABLE
-from app.run_folder.table import to_csv
 from app.runs.history.past_runs import PastRun, past_runs
 from app.runs.history.trends import history_of, read_history
-from app.runs.reader import read_run
-from tests.app.present.console.telling import told
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 from tests.app.runs.history.pasts import night_at, nights_at
 
@@ -69,23 +63,18 @@ def test_a_table_that_is_not_whole_is_not_believed(tmp_path: Path, fault: str) -
     assert p50_of(run) == right
 
 
-def test_a_run_that_is_being_measured_is_left_for_later(tmp_path: Path) -> None:
-    night_at(tmp_path / "done", 0)
+def test_runs_are_in_order_of_time_wherever_they_lie_but_for_one_being_measured(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ResultsError, match="has no run folder that can be read"):
+        past_runs(tmp_path)
+    for place, number in (("a/deep/down", 2), ("b", 0), ("c/d", 1)):
+        night_at(tmp_path / place, number)
     with RunFolder.create(tmp_path / "now", manifest_of((CASE,))) as folder:
         folder.begin(ENVIRONMENT)
-        runs, passed_over = past_runs(tmp_path)
-    assert [run.path.name for run in runs] == ["done"]
-    (entry,) = passed_over
-    assert entry.reason == f"{tmp_path / 'now'} is being measured: look again when it has ended"
-    assert not entry.damaged
-
-
-def test_runs_are_in_order_of_time_wherever_they_lie(tmp_path: Path) -> None:
-    night_at(tmp_path / "a" / "deep" / "down", 2)
-    night_at(tmp_path / "b", 0)
-    night_at(tmp_path / "c" / "d", 1)
-    runs, _ = past_runs(tmp_path)
+        runs, (entry,) = past_runs(tmp_path)
     assert [run.created_at_utc[:10] for run in runs] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+    assert "is being measured" in entry.reason and not entry.damaged
 
 
 def test_a_wrong_row_is_no_point_of_its_series(tmp_path: Path) -> None:
@@ -97,11 +86,6 @@ def test_a_wrong_row_is_no_point_of_its_series(tmp_path: Path) -> None:
     history = read_history(tmp_path)
     assert len(history.runs) == 4
     assert {len(trend.points) for trend in history.trends} == {3}
-
-
-def test_no_runs_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="has no run folder that can be read"):
-        past_runs(tmp_path)
 
 
 CASES = tuple(Case(f"net{number}", "fake") for number in range(4))
@@ -160,40 +144,3 @@ def test_of_two_cases_nobody_can_tell_the_machine() -> None:
     history = history_of(levels_of([1.0] * 8 + [1.1] * 8, 2))
     assert history.machines == () and history.without_factor == 2
     assert len(history.trends_with("slower")) == 2
-
-
-def test_a_slower_machine_fails_no_gate_and_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rng = np.random.default_rng(2)
-    for number in range(14):
-        slow = 1.0 if number < 8 else 1.1
-        manifest = replace(
-            manifest_of(CASES, 3),
-            environment={**ENVIRONMENT, "cpu": "one"},
-            created_at_utc=f"2026-03-{number + 1:02}T02:00:00.000+00:00",
-        )
-        path = tmp_path / "runs" / f"{number}"
-        with RunFolder.create(path, manifest) as folder:
-            folder.begin(manifest.environment)
-            for case in CASES:
-                level_us = 100.0 * slow * np.exp(0.003 * rng.standard_normal())
-                for item in range(3):
-                    record(
-                        folder,
-                        case,
-                        item,
-                        (level_us * np.exp(0.01 * rng.standard_normal(40))).tolist(),
-                    )
-            folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
-    answer = tmp_path / "history.json"
-    arguments = ("history", tmp_path / "runs", "--fail-on", "slower", "--json", answer)
-    code, out = told(capsys, *arguments)
-    assert code == 0
-    document = json.loads(answer.read_text())
-    assert document["gate"]["exit_code"] == 0 and document["counts"]["slower"] == 0
-    assert document["series_without_machine"] == 0
-    (machine,) = [item for item in document["machines"] if item["percentile"] == "p50"]
-    (change,) = machine["changes"]
-    assert change["verdict"] == "slower" and change["ratio"] == pytest.approx(1.1, rel=0.01)
-    assert "the machine testhost, p50: 4 cases together slower" in out

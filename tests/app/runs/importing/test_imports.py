@@ -156,16 +156,11 @@ def _times(latency: str) -> str:
 _BAD = {
     "a table of somebody": ("schema_version,run_id\n2,abc\n", "no result file of a program"),
     "a table of ours": ("schema_version,graphlap_version,run_id\n2,1,abc\n", "Graphlap's own"),
-    "samples of ours": ("case_id,scheduled_ns,finished_ns\na,1,2\n", "give its run folder to"),
     "nothing": ("\n", "is damaged (it is empty)"),
     "a JSON of somebody": ('{"a": 1}', "no result file of a program"),
-    "a list of nothing": ("[]", "no result file of a program"),
     "torn": ('[{"startComputeMs": 1.0, "laten', "is damaged (it is no JSON"),
     "deep": ("[" * 100_000, "is damaged (it is no JSON"),
     "no time": (_times("-1"), "no whole file of trtexec (latencyMs of query 0 is -1"),
-    "no number": (_times('"x"'), "latencyMs of query 0 is 'x'"),
-    "a NaN": (_times("NaN"), "latencyMs of query 0 is nan"),
-    "a huge number": (_times("1" + "0" * 400), "latencyMs of query 0 is 1000"),
     "a huge time": (_times("1e15"), "no whole file of trtexec (it goes on for 1e+12 s"),
     "a huge batch": (
         (FILES / "benchmark_report.csv")
@@ -180,16 +175,6 @@ _BAD = {
     "no values": (
         json.dumps({"version": "1.0", "benchmarks": [{"runs": [{}], "metadata": {"name": "n"}}]}),
         "of pyperf has no timings (the benchmark 'n' has no values)",
-    ),
-    "no seconds": (
-        (FILES / "pyperf.json").read_text().replace('"second"', '"byte"'),
-        "counts in 'byte', which is no time",
-    ),
-    "a run that failed": (
-        json.dumps(
-            {"cmd_options": {}, "configuration_setup": {}, "execution_results": {"error": "x"}}
-        ),
-        "of benchmark_app has no timings",
     ),
 }
 
@@ -211,31 +196,25 @@ def test_what_is_no_such_file_is_refused_in_one_sentence(
 def test_a_case_is_taken_once_and_a_file_must_be_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = FILES / "pyperf.json"
-    out = ["--out", str(tmp_path / "run")]
-    assert main(["import", str(file), str(file), *out]) == 2
-    assert "hold the same case 'sort'" in capsys.readouterr().err
-    assert main(["import", str(tmp_path / "absent.json"), *out]) == 2
-    assert "absent.json can't be read" in capsys.readouterr().err
-    assert main(["import", str(file), "--rounds", "3", *out]) == 2
-    assert "--rounds: graphlap import has no such option" in capsys.readouterr().err
+    file, torn, packed = FILES / "pyperf.json", tmp_path / "torn.csv", tmp_path / "sort.json.gz"
+    torn.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
+    packed.write_bytes(gzip.compress(file.read_bytes()))
     assert len(imported(tmp_path / "run", file, f"again={file}")) == 2
-    for command in (["resume"], ["--headless", "--plan"]):
-        assert main([*command, str(tmp_path / "run")]) == 2
-        assert "was imported" in capsys.readouterr().err, "nobody measures on in it"
-    cut_file, packed_file = tmp_path / "torn.csv", tmp_path / "sort.json.gz"
-    cut_file.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
-    for path, message in (
-        (cut_file, "is damaged (it is no whole utf-16-le"),
-        (tmp_path, "is a folder, and no file"),
-        (tmp_path / "run", "is a run folder of Graphlap, and no file"),
+    (row,) = imported(tmp_path / "packed", packed)
+    assert row["imported_file"] == packed.name
+    for words, message in (
+        (["import", file, file], "hold the same case 'sort'"),
+        (["import", tmp_path / "absent.json"], "absent.json can't be read"),
+        (["import", torn], "is damaged (it is no whole utf-16-le"),
+        (["import", tmp_path], "is a folder, and no file"),
+        (["import", tmp_path / "run"], "is a run folder of Graphlap, and no file"),
+        (["resume", tmp_path / "run"], "was imported"),
+        (["--headless", "--plan", tmp_path / "run"], "was imported"),
     ):
-        assert main(["import", str(path), "--out", str(tmp_path / "made")]) == 2
+        out = ["--out", str(tmp_path / "made")] if words[0] == "import" else []
+        assert main([*map(str, words), *out]) == 2
         assert message in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
-    packed_file.write_bytes(gzip.compress(file.read_bytes()))
-    (row,) = imported(tmp_path / "packed", packed_file)
-    assert row["imported_file"] == packed_file.name
 
 
 def test_an_imported_run_is_compared_with_its_like_alone(
@@ -244,37 +223,14 @@ def test_an_imported_run_is_compared_with_its_like_alone(
     with RunFolder.create(tmp_path / "ours", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0] * 400)
     assert main(["compare", str(run.path), str(tmp_path / "ours")]) == 2
-    errors = capsys.readouterr().err
-    assert "have no case in common" in errors
-    assert "on a clock and within a boundary of its own" in errors
+    assert "have no case in common" in capsys.readouterr().err
     imported(tmp_path / "sort", FILES / "pyperf.json")
     assert main(["compare", str(run.path), str(tmp_path / "sort")]) == 0
     output = capsys.readouterr().out
-    assert "sort" in output
     assert "same" in output or "undecided" in output
     imported(tmp_path / "stated", FILES / "benchmark_report.csv")
-    lines = capsys.readouterr().out.splitlines()
-    (heading,) = [line for line in lines if " p90 " in line]
-    (row,) = [line for line in lines if "3.07 ms" in line]
-    assert heading.index(" p90 ") + 4 == row.index("3.07 ms") + 7, "what alone is stated is shown"
     assert main(["compare", str(run.path), str(tmp_path / "stated")]) == 2
     assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
-
-
-def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = json.loads((FILES / "pyperf.json").read_text())
-    document["metadata"]["name"] = "=cmd|'/C calc'!A0\x1b[2J\u202e<script>\nx"
-    file = tmp_path / "file.json"
-    file.write_text(json.dumps(document))
-    (row,) = imported(tmp_path / "run", file)
-    output = capsys.readouterr().out
-    assert "\x1b" not in output
-    assert "\u202e" not in output
-    assert row["model"] == document["metadata"]["name"]
-    assert "\n'=cmd" not in (tmp_path / "run" / "results.full.csv").read_text()
-    assert ",\"'=cmd" in (tmp_path / "run" / "results.full.csv").read_text()
 
 
 @pytest.mark.parametrize(("encoding", "told"), [("utf-16", "modèle"), ("latin-1", "mod\\xe8le")])
