@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.__main__ import main
 from app.analysis.columns.rows import Rows
 from app.cases.column import Row
 from app.cases.columns import NAMES, column, percentile_columns
-from app.cases.errors import PlanError
 from app.plan.plan import parse_plan
-from app.present.console.row_table import row_table, shown_percentiles, sort_column
-from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import read_rows, write_tables
 from app.runs.exporting.tables import export_parquet
@@ -29,23 +24,20 @@ CHOSEN = (50.0, 99.99, 2.5)
 NEW = ("latency_p025_us", "latency_p025_ci_low_us", "latency_p025_ci_high_us", "pooled_p025_us")
 
 
-def run_at(path: Path, percentiles: tuple[float, ...] = CHOSEN, factor: float = 1.0) -> Path:
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five rounds of the same 40,000 latencies: each is 1, 2, ... 40,000 us once."""
+    path = tmp_path_factory.mktemp("chosen") / "run"
     grid = {"models": ["mlp"], "runtimes": ["fake"]}
-    plan = parse_plan({"sweeps": [grid], "percentiles": list(percentiles)}, "test")
+    plan = parse_plan({"sweeps": [grid], "percentiles": list(CHOSEN)}, "test")
     manifest = replace(manifest_of((CASE,), 5), plan=plan.model_dump(mode="json"))
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         for number in range(5):
             latencies = np.random.default_rng(number).permutation(np.arange(1.0, 40_001.0))
-            record(folder, CASE, number, (factor * latencies).tolist())
+            record(folder, CASE, number, latencies.tolist())
         write_tables(folder, Rows().of(read_run(path)))
     return path
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_at(tmp_path_factory.mktemp("chosen") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +46,16 @@ def row(path: Path) -> Row:
 
 
 def test_a_row_tells_what_was_chosen_beside_what_every_row_tells(row: Row) -> None:
-    assert row["latency_p9999_us"] == pytest.approx(39_996.0)
+    """A tail that rounds are too short for has no interval, and says so."""
+    figures = {"p9999": 39_996.0, "p025": 1_000.0, "p99": 39_600.0}
+    assert [row[f"latency_{name}_us"] for name in figures] == pytest.approx([*figures.values()])
     assert row["pooled_p9999_us"] == 39_996.0
-    assert row["latency_p025_us"] == pytest.approx(1_000.0)
-    assert row["latency_p99_us"] == pytest.approx(39_600.0), "the default ones stay"
     low, high = row["latency_p025_ci_low_us"], row["latency_p025_ci_high_us"]
     assert isinstance(low, float) and isinstance(high, float)
     assert low < 1_000.0 < high
-
-
-def test_a_tail_that_rounds_are_too_short_for_has_no_interval_and_says_so(row: Row) -> None:
     assert row["latency_p9999_ci_low_us"] is None
-    assert "p99.99" in str(row["ci_missing_reason"]) and "of 20 independent runs" in str(
-        row["ci_missing_reason"]
-    )
+    reason = str(row["ci_missing_reason"])
+    assert "p99.99" in reason and "of 20 independent runs" in reason
 
 
 def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path) -> None:
@@ -92,26 +80,3 @@ def test_the_pattern_names_no_other_column() -> None:
     assert definition.meaning.startswith("2.5 of 100 runs were at most this slow")
     for name in ("latency_p9_us", "latency_mode_us", "pooled_p99999_ms", "p9999"):
         assert column(name) is None
-
-
-def test_the_table_has_the_chosen_ones_and_is_sorted_by_them(path: Path, row: Row) -> None:
-    percentiles = shown_percentiles(CHOSEN)
-    for width, columns in ((80, ("p50", "p99.99")), (200, ("p50", "p99.99", "p2.5"))):
-        table = row_table([row], {}, percentiles=percentiles)
-        head = as_text([table], width).splitlines()[0].split()
-        assert set(columns) <= set(head)
-        assert "p99" not in head
-    assert sort_column("p99.99", CHOSEN) == "latency_p9999_us"
-    assert sort_column("pooled_p025_us", CHOSEN) == "pooled_p025_us"
-    with pytest.raises(PlanError, match="--sort p97 is no column"):
-        sort_column("p97", CHOSEN)
-
-
-def test_two_runs_are_compared_by_what_both_chose(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = run_at(tmp_path / "other", (99.99, 95.0), factor=2.0)
-    output = tmp_path / "compared.json"
-    assert main(["compare", str(path), str(other), "--json", str(output)]) == 0
-    (case,) = json.loads(output.read_text())["cases"]
-    assert list(case["percentiles"]) == ["p9999"]

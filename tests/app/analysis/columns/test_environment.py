@@ -14,7 +14,6 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.cases.round import RoundResult
-from app.cases.scenario import Condition
 from app.cases.telemetry import Disturbance, GpuState, Interference, Surroundings
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
@@ -64,11 +63,6 @@ def test_what_makes_a_figure_doubtful_is_said(found: Row, code: str) -> None:
     assert [warning.code for warning in warnings] == [code] * bool(code)
 
 
-def test_a_neighbour_that_was_asked_for_is_no_intruder() -> None:
-    neighbour_case = replace(GPU_CASE, condition=Condition.parse("with:mlp"))
-    assert not [*gpu_warnings(neighbour_case, {**QUIET, "gpu_other_processes": 1})]
-
-
 HERE: Surroundings = {
     "affinity": [2, 3],
     "numa_nodes": [0],
@@ -81,34 +75,34 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
     return RoundResult("case", 0, "ok", samples="one.bin", environment={**HERE, **environment})
 
 
-def test_rounds_alike_are_told_once() -> None:
-    assert placement_columns([measured(), measured()]) == {
-        "cores": "2-3",
-        "numa_node": "0",
-        "memory_locked": True,
-        "scheduler": "fifo 10",
-        "attempts": 1,
-    }
-
-
-def test_a_round_that_had_less_shows() -> None:
-    other = measured(affinity=[5], numa_nodes=[1], scheduler="other", memory_locked=False)
-    other = replace(other, attempt=3)
-    assert placement_columns([measured(), other]) == {
-        "cores": "2-3; 5",
-        "numa_node": "0; 1",
-        "memory_locked": False,
-        "scheduler": "fifo 10; other",
-        "attempts": 3,
-    }
-
-
-def test_what_rounds_did_not_tell_is_empty() -> None:
-    old = RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})
-    columns = placement_columns([old])
-    assert columns.pop("attempts") == 1
-    assert columns == {"cores": "1", "numa_node": None, "memory_locked": None, "scheduler": None}
-    assert set(placement_columns([]).values()) == {None}
+@pytest.mark.parametrize(
+    ("rounds", "told"),
+    [
+        ([measured(), measured()], ("2-3", "0", True, "fifo 10", 1)),
+        (
+            [
+                measured(),
+                replace(
+                    measured(affinity=[5], numa_nodes=[1], scheduler="other", memory_locked=False),
+                    attempt=3,
+                ),
+            ],
+            ("2-3; 5", "0; 1", False, "fifo 10; other", 3),
+        ),
+        (
+            [RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})],
+            ("1", None, None, None, 1),
+        ),
+        ([], (None,) * 5),
+    ],
+    ids=["alike", "one had less", "not told", "none"],
+)
+def test_rounds_alike_are_told_once_and_one_that_had_less_shows(
+    rounds: list[RoundResult], told: tuple[object, ...]
+) -> None:
+    names = ("cores", "numa_node", "memory_locked", "scheduler", "attempts")
+    columns = placement_columns(rounds)
+    assert tuple(columns[name] for name in names) == told and len(columns) == len(names)
 
 
 UNDISTURBED = Interference(seconds=1.0, involuntary_switches=0, minor_faults=0, major_faults=0)
@@ -124,11 +118,15 @@ def told_by(folder: Path, *rounds: Interference | None) -> Row:
     return Rows().of(read_run(folder))[0]
 
 
-def test_a_quiet_round_blames_nothing_for_its_slow_runs(tmp_path: Path) -> None:
+def test_a_quiet_round_blames_nothing_and_what_no_round_could_read_is_empty(tmp_path: Path) -> None:
     row = told_by(tmp_path / "run", UNDISTURBED)
     assert (row["outliers"], row["outlier_causes"]) == (2, "unseen 2")
     assert row["involuntary_switches_per_s"] == 0.0
     assert not any(code.startswith("outliers_from") for code in codes(diagnostics_of(row)))
+    row = told_by(tmp_path / "unread", replace(UNDISTURBED, minor_faults=None), None)
+    for column in ("steal_fraction", "interrupts_per_s", "page_faults_per_s", "cpu_clock_min_mhz"):
+        assert row[column] is None
+    assert told_by(tmp_path / "other", None)["outlier_causes"] is None
 
 
 def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> None:
@@ -165,10 +163,3 @@ def test_rounds_from_which_other_work_took_the_core_are_marked(
 ) -> None:
     row = told_by(tmp_path / "run", *told * 3)
     assert ("contended" in str(row["ci_flags"]).split()) == is_contended
-
-
-def test_what_no_round_could_read_is_empty_and_not_0(tmp_path: Path) -> None:
-    row = told_by(tmp_path / "run", replace(UNDISTURBED, minor_faults=None), None)
-    for column in ("steal_fraction", "interrupts_per_s", "page_faults_per_s", "cpu_clock_min_mhz"):
-        assert row[column] is None
-    assert told_by(tmp_path / "other", None)["outlier_causes"] is None

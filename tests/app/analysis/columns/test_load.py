@@ -11,7 +11,7 @@ import pytest
 from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.round import MEASURED, RECORD, OpenLoop, RoundResult, latency_ns
+from app.cases.round import MEASURED, RECORD, OpenLoop, RoundResult
 from app.cases.scenario import Scenario
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.folder import RunFolder
@@ -101,9 +101,3 @@ def test_whoever_follows_or_exports_the_samples_counts_as_the_row_does(tmp_path:
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(export_parquet(run, [])[1])
     assert set(table["latency_ns"].to_pylist()) == {SERVICE_NS + 100_000}
-
-
-def test_a_record_counts_from_its_start_unless_it_is_of_an_open_loop() -> None:
-    record = np.array([(10, 15, 40, MEASURED, 0, 0)], RECORD)
-    assert latency_ns(record).tolist() == [25]
-    assert latency_ns(record, from_schedule=True).tolist() == [30]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -25,7 +23,7 @@ from app.run_folder.copies import copies_of
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
-from app.run_folder.table import read_rows, to_csv
+from app.run_folder.table import read_rows
 from app.runs.reader import read_run
 from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import filled_csv
@@ -89,16 +87,6 @@ def end_in_copy(run: Run, own_id: int) -> int:
     return own_id
 
 
-def test_two_rounds_have_no_interval_and_the_row_says_why(folder: RunFolder) -> None:
-    for number in range(2):
-        record(folder, CASE, number, range(1, 51))
-    row = rows_of(folder)[0]
-    assert row["latency_p50_ci_low_us"] is None and row["ci_method"] is None
-    assert "p50" in str(row["ci_missing_reason"]) and "2 of 3 rounds" in str(
-        row["ci_missing_reason"]
-    )
-
-
 def test_an_interval_says_how_it_was_had_and_bounds_the_throughput_too(folder: RunFolder) -> None:
     for number in range(4):
         record(folder, CASE, number, range(1 + number, 51 + number))
@@ -116,20 +104,18 @@ def test_an_interval_says_how_it_was_had_and_bounds_the_throughput_too(folder: R
     assert "independent runs" in str(row["ci_missing_reason"]), "p99 of 200 samples"
 
 
-def test_runs_at_once_multiply_the_throughput_and_not_the_latency(folder: RunFolder) -> None:
-    record(folder, CASE, 0, [50.0] * 50, concurrency=3)
-    row = rows_of(folder)[0]
-    assert row["concurrency"] == 3
-    assert row["latency_p50_us"] == pytest.approx(50.0)
-    assert row["throughput_per_s"] == pytest.approx(3 * 4 * 1e6 / 50.0)
-
-
 def test_the_parts_of_a_run_are_medians_over_the_rounds(folder: RunFolder) -> None:
+    """Runs at once multiply the throughput, and a paced row claims none."""
     for number, device_us in enumerate((30.0, 10.0, 20.0)):
         facts = {"device_p50_us": device_us, "cycles": 100 + number}
-        record(folder, CASE, number, [50.0] * 8, facts=facts)
-    row = rows_of(folder)[0]
+        record(folder, CASE, number, [50.0] * 50, facts=facts, concurrency=3)
+    record(folder, PACED, 0, [10.0] * 50)
+    row, _, paced = rows_of(folder)
     assert (row["device_p50_us"], row["h2d_p50_us"], row["cycles"]) == (20.0, None, 102)
+    assert row["concurrency"] == 3 and row["latency_p50_us"] == pytest.approx(50.0)
+    assert row["throughput_per_s"] == pytest.approx(3 * 4 * 1e6 / 50.0)
+    assert (paced["scenario"], paced["gap_us"], paced["wait_policy"]) == ("paced", 20.0, "hybrid")
+    assert paced["throughput_per_s"] is None
 
 
 def test_rounds_of_two_releases_are_no_figure_of_either(folder: RunFolder) -> None:
@@ -142,13 +128,6 @@ def test_rounds_of_two_releases_are_no_figure_of_either(folder: RunFolder) -> No
     assert two["engine_path"] == "/1.27.0/__init__.py; /1.31.1/__init__.py"
     assert diagnostic("engine_changed", releases=("1.27.0", "1.31.1")) in diagnostics_of(two)
     assert "engine_changed" not in str(one["warning_codes"])
-
-
-def test_a_paced_row_states_its_gap_and_claims_no_throughput(folder: RunFolder) -> None:
-    record(folder, PACED, 0, [10.0] * 50)
-    row = rows_of(folder)[2]
-    assert (row["scenario"], row["gap_us"], row["wait_policy"]) == ("paced", 20.0, "hybrid")
-    assert row["throughput_per_s"] is None
 
 
 @pytest.mark.parametrize(
@@ -171,61 +150,25 @@ def test_the_worst_round_decides(
     assert row["latency_p50_us"] == pytest.approx(10.0), "the timing is kept"
 
 
-def test_a_case_that_was_not_reached_is_a_row(folder: RunFolder) -> None:
-    rows = rows_of(folder)
-    assert [row["status"] for row in rows] == ["not_run"] * 3
-    assert "resume" in str(rows[0]["reason"])
-
-
-def test_a_row_of_too_few_rounds_says_so(folder: RunFolder) -> None:
-    record(folder, CASE, 0, [10.0] * 8)
-    row = rows_of(folder)[0]
-    assert row["status"] == "ok"
-    assert diagnostic("rounds_missing", measured=1, planned=2) in diagnostics_of(row)
-
-
-def test_a_protocol_broken_in_one_round_marks_the_row(folder: RunFolder) -> None:
-    record(folder, CASE, 0, [10.0] * 8)
-    record(
-        folder,
-        CASE,
-        1,
-        [10.0] * 8,
-        valid=False,
-        warnings=(diagnostic("no_steady_state", warmup_s=3.0),),
-    )
-    row = rows_of(folder)[0]
-    assert (row["status"], row["valid"]) == ("ok", False)
-    assert "no_steady_state" in str(row["warning_codes"])
-
-
-def test_the_worst_check_is_the_one_that_is_quoted(folder: RunFolder) -> None:
-    good = Check("torch", 1e-6, 1e-6, 1.0, 1e-4, True)
+def test_rows_are_recomputed_when_a_round_is_added_and_quote_the_worst(folder: RunFolder) -> None:
+    """Of checks too; a protocol broken in one round marks the row, and a case that was not reached
+    is one."""
+    rows = Rows()
+    assert [row["status"] for row in rows.of(read_run(folder.path))] == ["not_run"] * 3
     bad = Check("torch", 0.5, 0.25, 0.9, 1e-4, False)
     record(folder, CASE, 0, [10.0] * 8, check=bad)
-    record(folder, CASE, 1, [10.0] * 8, check=good)
-    row = rows_of(folder)[0]
+    row = rows.of(read_run(folder.path))[0]
+    assert (row["status"], row["valid"]) == ("ok", True)
+    assert row["latency_mean_us"] == pytest.approx(10.0)
+    assert diagnostic("rounds_missing", measured=1, planned=2) in diagnostics_of(row)
+    warning = diagnostic("no_steady_state", warmup_s=3.0)
+    good = Check("torch", 1e-6, 1e-6, 1.0, 1e-4, True)
+    record(folder, CASE, 1, [30.0] * 8, check=good, valid=False, warnings=(warning,))
+    row = rows.of(read_run(folder.path))[0]
+    assert row["latency_mean_us"] == pytest.approx(300.0**0.5)
     assert (row["max_rel_error"], row["output_ok"], row["reference"]) == (0.25, False, "torch")
-
-
-def test_rows_are_recomputed_when_a_round_is_added(folder: RunFolder) -> None:
-    rows = Rows()
-    record(folder, CASE, 0, [10.0] * 8)
-    assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(10.0)
-    record(folder, CASE, 1, [30.0] * 8)
-    assert rows.of(read_run(folder.path))[0]["latency_mean_us"] == pytest.approx(300.0**0.5)
-
-
-def test_the_csv_reads_back_and_runs_no_formula(folder: RunFolder) -> None:
-    record(folder, CASE, 0, [10.0, 0.1 + 0.2] * 8)
-    text = to_csv(rows_of(folder)).decode("utf-8")
-    header, *lines = list(csv.reader(io.StringIO(text)))
-    assert tuple(header) == NAMES
-    table = [dict(zip(header, line, strict=True)) for line in lines]
-    assert table[0]["latency_min_us"] == repr(0.3)
-    assert table[0]["latency_p99_us"] == ""
-    assert table[1]["model"] == f"'{OTHER.model}"
-    assert table[0]["status"] == "ok"
+    assert (row["status"], row["valid"]) == ("ok", False)
+    assert "no_steady_state" in str(row["warning_codes"])
 
 
 def test_every_cell_is_read_back_as_it_was_written(tmp_path: Path) -> None:

@@ -93,12 +93,6 @@ def record_block(folder: RunFolder, case: Case, number: int, lanes: int, run_us:
     )
 
 
-def test_two_rounds_have_an_efficiency_and_no_interval(tmp_path: Path) -> None:
-    _, two = Rows().of(run_of(tmp_path / "run", (ALONE, [100.0] * 2, 1), (TWO, [200.0] * 2, 2)))
-    assert two["scaling_efficiency"] == pytest.approx(0.5)
-    assert two["scaling_efficiency_ci_low"] is None
-
-
 def test_streams_and_sessions_are_both_counted_and_no_other_option(tmp_path: Path) -> None:
     base = replace(ALONE, runtime="openvino-cpu", options={"pinning": True})
     both = replace(base, options={**base.options, "streams": 2, "sessions": 2})
@@ -133,28 +127,23 @@ def test_several_devices_are_held_against_the_first_of_them_by_each_of_its_names
 
 
 @pytest.mark.parametrize(
-    ("facts", "why"),
+    ("facts", "scenario", "why"),
     [
-        ({"status": "wrong_output", "reason": "off by 2"}, "it is wrong output: off by 2"),
-        ({"clock": "simulated"}, "the clock is simulated, alone wall"),
+        ({"status": "wrong_output", "reason": "off"}, ALONE.scenario, "it is wrong output: off"),
+        ({"clock": "simulated"}, ALONE.scenario, "the clock is simulated, alone wall"),
+        ({}, Scenario("paced", 20.0), "--scenario offline"),
+        ({}, ALONE.scenario, "not measured in turn"),
     ],
+    ids=["wrong", "another clock", "gaps", "another run"],
 )
-def test_what_has_no_efficiency_says_why(tmp_path: Path, facts: Any, why: str) -> None:
-    _, two = Rows().of(run_of(tmp_path / "run", (ALONE, QUICK, 1), (TWO, QUICK, 2), **facts))
-    assert two["scaling_missing_reason"] == why
-    assert two["scaling_efficiency"] is None
-
-
-def test_a_case_with_gaps_has_no_inputs_in_a_second_to_scale(tmp_path: Path) -> None:
-    alone, two = (replace(case, scenario=Scenario("paced", 20.0)) for case in (ALONE, TWO))
-    _, row = Rows().of(run_of(tmp_path / "run", (alone, QUICK, 1), (two, QUICK, 2)))
-    assert "--scenario offline" in str(row["scaling_missing_reason"])
-
-
-def test_what_was_measured_alone_in_another_run_gives_no_efficiency(tmp_path: Path) -> None:
-    """As of two runs that are read as one: their rounds are no pairs."""
-    run = run_of(tmp_path / "run", (ALONE, QUICK, 1), (TWO, QUICK, 2))
-    alone, two = Rows().measured(run)
-    columns = scaling_columns([alone, replace(two, turn="another")])[two.case.case_id]
-    assert "not measured in turn" in str(columns["scaling_missing_reason"])
+def test_what_has_no_efficiency_says_why(
+    tmp_path: Path, facts: Any, scenario: Scenario, why: str
+) -> None:
+    """What was measured alone in another run has none either: their rounds are no pairs."""
+    alone, two = (replace(case, scenario=scenario) for case in (ALONE, TWO))
+    run = run_of(tmp_path / "run", (alone, QUICK, 1), (two, QUICK, 2), **facts)
+    first, second = Rows().measured(run)
+    second = replace(second, turn="another") if "turn" in why else second
+    columns = scaling_columns([first, second])[second.case.case_id]
+    assert why in str(columns["scaling_missing_reason"])
     assert "speedup" not in columns

@@ -81,25 +81,24 @@ def test_a_row_tells_how_many_rounds_are_needed_and_which_change_is_found(tmp_pa
     assert missing_text(row, 12_000) == f"{more} more rounds for ±5 %"
 
 
-def test_what_has_no_interval_does_not_say_how_to_narrow_it(tmp_path: Path) -> None:
-    row = row_of(tmp_path / "run", 2)
-    assert row["required_rounds_p50"] is None and row["detectable_slowdown_p50"] is None
+COUNTS: Row = {"iterations": 5000, "effective_samples": 5000}
 
 
-def test_samples_of_earlier_rounds_count_towards_the_p99() -> None:
-    assert missing_text({}, 184) == "184 samples"
-    assert missing_text({"iterations": 184, "effective_samples": 184}, 300) == "68 samples"
-    assert missing_text({"iterations": 184, "effective_samples": 92}, 300) == "68 samples"
-
-
-def test_then_rounds_are_what_is_lacking() -> None:
-    counts = {"iterations": 5000, "effective_samples": 5000}
-    assert missing_text({}, 400) == "3 more rounds for an interval"
-    assert missing_text(counts | {"rounds": 2}, 5000) == "1 more round for an interval"
-    assert missing_text(counts | {"rounds": 4}, 5000) == "longer rounds"
-    six = {"rounds": 4, "required_rounds_p99": 10}
-    assert missing_text(counts | six, 5000) == "6 more rounds for ±5 %"
-    assert missing_text(counts | six | {"rounds": 12}, 9000) == "nothing"
+@pytest.mark.parametrize(
+    ("row", "runs", "text"),
+    [
+        ({}, 184, "184 samples"),
+        ({"iterations": 184, "effective_samples": 184}, 300, "68 samples"),
+        ({"iterations": 184, "effective_samples": 92}, 300, "68 samples"),
+        ({}, 400, "3 more rounds for an interval"),
+        (COUNTS | {"rounds": 2}, 5000, "1 more round for an interval"),
+        (COUNTS | {"rounds": 4}, 5000, "longer rounds"),
+        (COUNTS | {"rounds": 4, "required_rounds_p99": 10}, 5000, "6 more rounds for ±5 %"),
+        (COUNTS | {"rounds": 12, "required_rounds_p99": 10}, 9000, "nothing"),
+    ],
+)
+def test_samples_are_lacking_and_then_rounds(row: Row, runs: int, text: str) -> None:
+    assert missing_text(row, runs) == text
 
 
 BEGUN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -139,19 +138,13 @@ def test_rounds_that_drift_are_marked_with_their_correlation(tmp_path: Path) -> 
     assert row["rounds_span_s"] == 270.0
 
 
-def test_rounds_of_one_minute_are_marked(tmp_path: Path) -> None:
+def test_rounds_of_one_minute_are_marked_but_of_a_simulated_clock(tmp_path: Path) -> None:
     levels = [100.0, 102.0, 99.0, 101.0, 98.0, 102.0, 100.0, 99.0]
-    near_row = round_figures_row_of(tmp_path / "near", levels, gap_s=5.0)
-    assert (near_row["ci_flags"], near_row["rounds_span_s"]) == ("rounds_close_in_time", 35.0)
-    assert round_figures_row_of(tmp_path / "spread", levels, gap_s=20.0)["ci_flags"] is None
+    near = round_figures_row_of(tmp_path / "near", levels, gap_s=5.0)
+    assert (near["ci_flags"], near["rounds_span_s"]) == ("rounds_close_in_time", 35.0)
+    for name, gap_s, clock in (("spread", 20.0, "wall"), ("simulated", 5.0, "simulated")):
+        assert round_figures_row_of(tmp_path / name, levels, gap_s, clock)["ci_flags"] is None
     assert round_figures_row_of(tmp_path / "unknown", levels)["rounds_span_s"] is None
-
-
-def test_a_simulated_clock_shares_no_state_of_a_machine(tmp_path: Path) -> None:
-    row = round_figures_row_of(
-        tmp_path / "run", [100.0] * 4 + [101.0] * 4, gap_s=1.0, clock="simulated"
-    )
-    assert "rounds_close_in_time" not in str(row["ci_flags"])
 
 
 @pytest.mark.parametrize("utc", ["", "yesterday", "2026-13-01"])
@@ -177,17 +170,13 @@ def test_the_share_is_of_all_measured_runs_and_warm_up_is_none_of_them(tmp_path:
     assert row["deadline_ci_missing_reason"] is None
 
 
-def test_two_rounds_say_why_there_is_no_interval(tmp_path: Path) -> None:
+def test_two_rounds_say_why_there_is_no_interval_and_what_nobody_asked_for_is_empty(
+    tmp_path: Path,
+) -> None:
     row = late_row_of(tmp_path / "run", [[50.0] * 9 + [120.0]] * 2, 100.0)
     assert row["deadline_miss_rate"] == pytest.approx(0.1)
     assert row["deadline_miss_rate_ci_high"] is None
     assert row["deadline_ci_missing_reason"] == "2 of 3 rounds"
-
-
-def test_what_nobody_asked_for_is_empty(tmp_path: Path) -> None:
-    row = late_row_of(tmp_path / "run", [[50.0] * 10] * 3, None)
-    assert (
-        row["deadline_us"] is None
-        and row["deadline_miss_rate"] is None
-        and row["deadline_ci_missing_reason"] is None
-    )
+    row = late_row_of(tmp_path / "other", [[50.0] * 10] * 3, None)
+    names = ("deadline_us", "deadline_miss_rate", "deadline_ci_missing_reason")
+    assert [row[name] for name in names] == [None] * 3

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.analysis.comparison.ranking import fastest
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, RoundResult
@@ -20,7 +19,6 @@ from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, measured_run
 
 QUERIES = replace(CASE, scenario=Scenario.parse("multistream:8"))
-FP32 = {"precision": "fp32"}
 OFFLINE = replace(CASE, scenario=Scenario.parse("offline"))
 
 
@@ -52,12 +50,6 @@ def test_a_querys_requests_over_its_mean_are_multistreams_throughput(tmp_path: P
     assert row["throughput_ci_low_per_s"] == pytest.approx(8 * 4 / 400e-6)
 
 
-def test_mlperfs_estimates_are_told_of_multistreams_queries(tmp_path: Path) -> None:
-    row = row_of(tmp_path / "run", QUERIES, [range(1, 51), range(51, 101)], concurrency=1)
-    assert row["mlperf_p90_us"] == 98.0
-    assert row["mlperf_missing_reason"] == "p99: 100 of 662 samples"
-
-
 def test_offline_tells_the_rate_of_its_blocks_and_nothing_from_an_arrival(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", manifest_of((OFFLINE,), 3)) as folder:
         folder.begin(ENVIRONMENT)
@@ -73,15 +65,3 @@ def test_offline_tells_the_rate_of_its_blocks_and_nothing_from_an_arrival(tmp_pa
     empty = [name for name in row if name.startswith(("response_", "schedule_slip_", "mlperf_"))]
     assert len(empty) >= 7
     assert all(row[name] is None for name in empty)
-
-
-def test_queries_of_different_sizes_are_not_compared(tmp_path: Path) -> None:
-    few = replace(QUERIES, runtime="ort-cpu", scenario=Scenario.parse("multistream:2"))
-    many = [replace(QUERIES, runtime=name) for name in ("ort-cpu", "openvino-cpu")]
-    measured = [
-        (case, [[us + number + k / 100 for k in range(30)] for number in range(3)], FP32)
-        for case, us in ((few, 10.0), (many[0], 40.0), (many[1], 50.0))
-    ]
-    (contest,) = fastest(Rows().measured(measured_run(tmp_path / "run", *measured)), 0.02)
-    assert (contest.first, contest.second) == ("ort-cpu", "openvino-cpu")
-    assert contest.times == pytest.approx(51.145 / 41.145, rel=1e-3)

@@ -50,10 +50,22 @@ def test_three_rounds_that_part_name_the_fastest_and_by_how_much(path: Path) -> 
     assert 1.4 < interval.low < 151 / 101 < interval.high < 1.6
 
 
-def test_two_rounds_decide_nothing_however_far_apart_they_lie(path: Path) -> None:
-    (contest,) = compared(path, measured(ORT, QUICK[:2]), measured(OV, [900.0, 901.0]))
-    assert not contest.parted
-    assert (contest.first, contest.rounds) == ("ort-cpu", 2)
+@pytest.mark.parametrize(
+    ("first", "second", "word"),
+    [
+        (QUICK[:2], [900.0, 901.0], "undecided"),
+        ([80.0, 100.0, 120.0], [120.1, 80.1, 100.1], "undecided"),
+        ([80.0, 100.0, 120.0], [80.1, 100.1, 120.1], "same"),
+    ],
+    ids=["two rounds", "they hardly differ", "they slow down together"],
+)
+def test_what_decides_nothing_and_is_not_worth_more_rounds(
+    path: Path, first: list[float], second: list[float], word: str
+) -> None:
+    (contest,) = compared(path, measured(ORT, first), measured(OV, second))
+    assert (contest.parted, contest.first, contest.rounds) == (False, "ort-cpu", len(first))
+    assert contest.verdict.word == word
+    assert word == "same" or len(first) < 3 or contest.needed is None
 
 
 def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Path) -> None:
@@ -65,20 +77,6 @@ def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Pat
     assert contest.needed > contest.rounds == 3
     near = Difference(0.0, 1e-4, 9, in_turn=True)
     assert _rounds_needed(Verdict("undecided", None, None, "", difference=near), 0.02) == 11
-
-
-def test_two_that_hardly_differ_are_not_worth_more_rounds(path: Path) -> None:
-    (contest,) = compared(
-        path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [120.1, 80.1, 100.1])
-    )
-    assert (contest.verdict.word, contest.needed) == ("undecided", None)
-
-
-def test_rounds_that_slow_down_together_are_pairs_and_the_same(path: Path) -> None:
-    (contest,) = compared(
-        path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [80.1, 100.1, 120.1])
-    )
-    assert (contest.parted, contest.verdict.word) == (False, "same")
 
 
 def test_the_nearest_rival_that_is_not_slower_is_told(path: Path) -> None:
@@ -113,18 +111,12 @@ def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path)
     assert all(contest.first == "ort-cpu" for contest in contests)
 
 
-def test_options_of_one_runtime_compete_too(path: Path) -> None:
-    plain = replace(ORT, options={"graph_optimization": "off"})
-    (contest,) = compared(
-        path,
-        measured(ORT, QUICK),
-        measured(plain, SLOW, options={"graph_optimization": "off"}),
-    )
+def test_options_of_one_runtime_compete_too_and_a_wrong_row_wins_nothing(path: Path) -> None:
+    off = {"graph_optimization": "off"}
+    wrong = measured(OV, [1.0] * 3, status="wrong_output")
+    slow = measured(replace(ORT, options=off), SLOW, options=off)
+    (contest,) = compared(path, measured(ORT, QUICK), slow, wrong)
     assert (contest.first, contest.second) == ("ort-cpu", "ort-cpu graph_optimization=off")
-
-
-def test_a_wrong_row_wins_nothing(path: Path) -> None:
-    assert not compared(path, measured(ORT, SLOW), measured(OV, QUICK, status="wrong_output"))
 
 
 def test_rows_of_one_gpu_at_different_clocks_are_not_ranked(path: Path) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
@@ -24,7 +23,6 @@ from app.present.console.scaling import throughput_tables
 from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from app.stats.intervals import interval_between, typical
 from app.stats.quantiles import Interval
 from app.stats.summary import interval_of_sum
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
@@ -78,71 +76,42 @@ def test_independent_intervals_add_by_squares_each_side_by_itself() -> None:
     assert (total.low, total.high) == pytest.approx((146.0, 162.0))
 
 
-def test_the_interval_holds_the_sum_at_least_as_often_as_it_says() -> None:
-    """Two machines whose rounds vary by 5 and by 20 %, five rounds of each, drawn 2,000 times: of
-    95 % so many tries are within 1.5 points in 99.8 of 100. Those of single machines hold more than
-    that, since they are widened against skewness, and a sum of them does too."""
-    rng = np.random.default_rng(7)
-    true, count, tries = (1000.0, 400.0), 0, 2000
-    for _ in range(tries):
-        rounds = [r * np.exp(rng.normal(0.0, s, 5)) for r, s in zip(true, (0.05, 0.2), strict=True)]
-        intervals = [ends for level in rounds if (ends := interval_between(level)) is not None]
-        bounds = interval_of_sum([typical(level) for level in rounds], intervals)
-        count += bounds.low <= sum(true) <= bounds.high
-    assert count / tries >= 0.935
-
-
-def test_two_rounds_have_a_sum_and_no_interval(tmp_path: Path) -> None:
-    (both,) = found(tmp_path, {"server": [100.0] * 2, "board": [300.0] * 3})
-    assert both.interval is None
-    assert both.speedup == pytest.approx(4 / 3)
-
-
-def absent(*args: Any, **options: Any) -> str:
-    (both,) = found(*args, **options)
-    assert hosts_csv([both]).decode().splitlines()[-1].endswith(both.absent) or "," in both.absent
-    return both.absent
-
-
-EVEN = {"server": [100.0] * 3, "board": [100.0] * 3}
-
-
-def test_two_names_of_one_machine_are_not_added(tmp_path: Path) -> None:
-    same = {host: {"machine": "kernel-1"} for host in OF}
-    assert absent(tmp_path, EVEN, same) == "server and board are one machine, and took turns on it"
-
-
-def test_what_does_not_say_which_machine_it_is_is_known_by_its_name_and_processor(
-    tmp_path: Path,
-) -> None:
-    machines = {name: {"host": "pi", "cpu": "A76"} for name in OF}
-    assert "they may be one machine" in absent(tmp_path / "a", EVEN, machines)
-    different_machines = {"server": {"cpu": "A76"}, "board": {"cpu": "A53"}}
-    assert absent(tmp_path / "b", EVEN, different_machines) == ""
-
-
-def test_hosts_of_one_run_that_are_alike_are_told_apart_by_their_kernels(tmp_path: Path) -> None:
-    machines = {name: {"host": "pi", "cpu": "A76", **facts} for name, facts in OF.items()}
-    assert absent(tmp_path, EVEN, machines) == ""
+PI = {"host": "pi", "cpu": "A76"}
+UNSURE = "they may be one machine"
 
 
 @pytest.mark.parametrize(
-    ("of", "why"),
+    ("machines", "rows", "why"),
     [
         (
+            {name: {"machine": "kernel-1"} for name in OF},
+            {},
+            "server and board are one machine, and took turns on it",
+        ),
+        (dict.fromkeys(OF, PI), {}, UNSURE),
+        ({"server": {"cpu": "A76"}, "board": {"cpu": "A53"}}, {}, ""),
+        ({name: PI | facts for name, facts in OF.items()}, {}, ""),
+        (
+            OF,
             {"board": {"clock": "device"}},
             "the clock of server is wall, the clock of board is device",
         ),
-        (
-            {one: {"clock": "simulated"} for one in OF},
-            "a simulated clock is no machine's",
-        ),
+        (OF, {name: {"clock": "simulated"} for name in OF}, "a simulated clock is no machine's"),
     ],
+    ids=["one machine", "perhaps one", "processors", "kernels", "two clocks", "simulated"],
 )
-def test_clocks_that_are_no_ones_or_differ_are_not_added(
-    tmp_path: Path, of: Mapping[str, Mapping[str, Any]], why: str
+def test_only_what_two_machines_measure_by_one_clock_is_added(
+    tmp_path: Path,
+    machines: Mapping[str, Mapping[str, Any]],
+    rows: Mapping[str, Mapping[str, Any]],
+    why: str,
 ) -> None:
-    assert absent(tmp_path, EVEN, row_values=of) == why
+    (both,) = found(tmp_path, EVEN, machines, rows)
+    assert both.absent.endswith(why) if why else not both.absent
+    assert hosts_csv([both]).decode().splitlines()[-1].endswith(both.absent) or "," in both.absent
+
+
+EVEN = {"server": [100.0] * 3, "board": [100.0] * 3}
 
 
 def test_a_host_that_is_not_well_is_named_and_not_added(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.intervals import round_correlation
 from app.stats.verdict import binomial_interval, smallest_change
-from tests.app.hostile import formulas
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 COMPARISONS, ROUNDS = 40, 4
@@ -64,40 +63,20 @@ def test_two_pairs_of_rounds_are_enough_for_what_would_be_found(
     assert all((case.smallest_change is None) == (pairs < 2) for case in result.cases)
 
 
-def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
-    result = compared(tmp_path / "run", lambda number: 110.0 if number % 2 else 100.0)
-    for case in result.cases:
-        assert case.wrong / case.comparisons < 0.35, (
-            "all four of a comparison fall one way in 1 of 8"
-        )
-    p50, everything = result.overall
-    assert p50.wrong == everything.wrong > 0
-    assert p50.label == everything.label == "all cases"
-    wrong = [case.wrong for case in result.cases]
-    assert max(wrong) <= everything.wrong <= sum(wrong)
-
-
 def test_a_pair_is_a_round_and_the_next(tmp_path: Path) -> None:
     result = compared(tmp_path / "run", lambda number: 100.0 * 1.5 ** (number // 2 % 7))
     assert {case.wrong for case in result.cases} == {0}
     assert all((case.smallest_change or 1.0) < 0.05 for case in result.cases)
 
 
-def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
-    result = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
+def test_only_comparisons_with_all_rounds_count_and_the_table_has_each(tmp_path: Path) -> None:
+    result = compared(tmp_path / "run", lambda number: 100.0 + number % 5, 2 * ROUNDS * 3 + 1)
     assert {entry.comparisons for entry in result.overall} == {3}
     lines = "\n".join(run_comparison.as_lines(result))
     assert "3 of 40 comparisons have all their rounds: resume the run" in lines
-
-
-def test_the_table_has_each_case_and_all_together(tmp_path: Path) -> None:
-    result = compared(tmp_path / "run", lambda number: 100.0 + number % 5, rounds=2 * ROUNDS * 4)
     rows = list(csv.DictReader(io.StringIO(run_comparison.as_csv(result))))
     assert [row["case_id"] for row in rows].count("") == len(result.overall) == 2
     assert {row["percentile"] for row in rows} == {"p50", "all"}, "21 runs tell no p99"
-    assert not formulas(run_comparison.as_csv(result).encode()), (
-        "and no name is a spreadsheet's formula"
-    )
     document = run_comparison.as_json(result)
     assert document["comparisons_asked"] == COMPARISONS and document["rounds"] == ROUNDS
     for row, entry in zip(rows, [*document["cases"], *document["together"]], strict=True):

@@ -79,15 +79,20 @@ def test_less_throughput_is_slower_and_has_a_ratio_below_one(tmp_path: Path) -> 
     assert row["baseline_p50_verdict"] is None
 
 
-def test_more_throughput_is_faster_and_passes(tmp_path: Path) -> None:
-    comparison = compared(run_of(tmp_path / "run", medians=0.7, judge=("throughput",)))
-    assert words(comparison) == {"throughput": "faster"}
-    assert code(comparison, "slower") == OK
-
-
-def test_a_slower_tail_alone_is_found_in_the_mean_and_not_in_the_median(tmp_path: Path) -> None:
-    comparison = compared(run_of(tmp_path / "run", tail=6.0, judge=("p50", "mean")))
-    assert words(comparison) == {"p50": "same", "mean": "slower"}
+@pytest.mark.parametrize(
+    ("medians", "tail", "expected", "exit_code"),
+    [
+        (0.7, 1.0, {"throughput": "faster"}, OK),
+        (1.0, 6.0, {"p50": "same", "mean": "slower"}, SLOWER),
+    ],
+    ids=["more throughput", "a slower tail"],
+)
+def test_more_throughput_is_faster_and_a_slower_tail_is_found_in_the_mean(
+    tmp_path: Path, medians: float, tail: float, expected: dict[str, str], exit_code: int
+) -> None:
+    comparison = compared(run_of(tmp_path / "run", medians, tail, judge=tuple(expected)))
+    assert words(comparison) == expected
+    assert code(comparison, "slower") == exit_code
 
 
 def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
@@ -121,11 +126,3 @@ def test_what_is_no_figure_of_the_rows_is_refused(names: list[str]) -> None:
         parse_plan({"sweeps": [{"models": ["mlp"]}], "judge": names}, "the plan")
     assert "metrics" in exc_info.value.cause and exc_info.value.remedy
     assert "judge" not in exc_info.value.cause, "one name for the key, that of today"
-
-
-def test_a_chosen_percentile_can_be_judged_as_it_is_written() -> None:
-    plan = parse_plan(
-        {"sweeps": [{"models": ["mlp"]}], "percentiles": [99.99], "judge": ["p99.99", "p999"]},
-        "the plan",
-    )
-    assert plan.judge == ("p9999", "p999")

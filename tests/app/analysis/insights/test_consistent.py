@@ -7,7 +7,7 @@ intervals are compared here, and no wording.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -129,22 +129,3 @@ def moves(shared_noise: float, own_noise: float, tries: int) -> float:
 def test_a_machine_that_moves_all_cases_is_noticed_and_independent_processes_are_not() -> None:
     assert moves(0.0, 0.03, 200) <= 0.03
     assert moves(0.03, 0.01, 60) >= 0.85
-
-
-def test_other_work_is_noticed_by_the_means_alone() -> None:
-    """It takes the core from a few runs, more of them in some passes: the medians stay."""
-    rng = np.random.default_rng(13)
-    work = np.exp(rng.standard_normal(8))
-    run = run_of(rng, 8, 0.0, 0.03)
-    for means, is_noticed in ((work, True), (np.ones(8), False)):
-        rows = []
-        for case in run:
-            assert case.summary is not None
-            noisy_means = means * np.exp(0.1 * rng.standard_normal(8))
-            mean = Estimate(
-                typical(noisy_means), interval_between(noisy_means), "", tuple(noisy_means.tolist())
-            )
-            figures = {**case.summary.figures, "mean": mean}
-            rows.append(replace(case, summary=replace(case.summary, figures=figures)))
-        kinds = {notice.kind for notice in find_insights(rows)}
-        assert ("machine_moves" in kinds) == is_noticed

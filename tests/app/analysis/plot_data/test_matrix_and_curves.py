@@ -54,27 +54,20 @@ def test_whatever_differs_can_be_a_side(cases: list[Series]) -> None:
     assert list(sides([])) == ["model", VARIANT]
 
 
-def test_numbers_are_in_their_order_and_simulated_columns_last(cases: list[Series]) -> None:
+def test_a_place_has_the_best_of_its_cases_and_its_like_for_rivals(cases: list[Series]) -> None:
+    """Numbers are in their order and simulated columns last."""
     table = pivot(cases, "batch_size", "runtime", P50, highest=False)
     assert table.rows == ("1", "2", "16")
     assert table.columns == ("ort-cpu", "torch-cpu", "ort-cuda", "fpga:v80")
-
-
-def test_a_place_has_the_best_of_its_cases_and_says_how_many_they_are(cases: list[Series]) -> None:
-    table = pivot(cases, "batch_size", "runtime", P50, highest=False)
     cell = _find_cell(table, "2", "ort-cpu")
     assert (cell.value, cell.count, cell.ratio) == (10.0, 4, 1.0)
     assert _find_cell(table, "2", "torch-cpu").ratio == pytest.approx(3.0)
-    highest = pivot(cases, "batch_size", "runtime", P50, highest=True)
-    assert _find_cell(highest, "2", "ort-cpu").value == 20.0
-
-
-def test_a_simulated_card_and_a_failure_are_nobodys_rivals(cases: list[Series]) -> None:
-    table = pivot(cases, "batch_size", "runtime", P50, highest=False)
     assert _find_cell(table, "1", "fpga:v80").ratio is None
     assert _find_cell(table, "1", "ort-cpu").ratio == 1.0
     missing = _find_cell(table, "1", "ort-cuda")
     assert (missing.value, missing.ratio, missing.case.status) == (None, None, "unavailable")
+    highest = pivot(cases, "batch_size", "runtime", P50, highest=True)
+    assert _find_cell(highest, "2", "ort-cpu").value == 20.0
 
 
 def test_a_setting_that_a_case_has_not_is_a_column_of_its_own(cases: list[Series]) -> None:
@@ -125,23 +118,18 @@ def _make_paced(*gaps: str, runtime: str = "ort-cpu") -> list[Series]:
 
 
 def test_cases_that_differ_in_their_load_alone_make_a_curve() -> None:
+    rates = (400, 100, 200)
     cases = [
         *_make_paced("1ms", "20us", "100us"),
         *_make_paced("20us", "1ms", runtime="torch-cpu"),
-        *(_make_series(f"poisson:{rate}/s", 10.0, 20.0) for rate in (400, 100, 200)),
+        *(_make_series(f"{k}:{r}/s", 10.0, 20.0) for k in ("rate", "poisson") for r in rates),
         series(key="closed"),
     ]
-    gap, rate = curves(cases)
+    gap, *by_rate = curves(cases)
     assert (gap.quantity, gap.places()) == ("gap", [20.0, 100.0, 1000.0])
-    assert (rate.quantity, rate.places()) == ("rate", [100.0, 200.0, 400.0])
-    assert [gap.name, rate.name] == ["ort-cpu", "ort-cpu"], "two gaps of torch-cpu are no curve"
-
-
-def test_even_and_poisson_arrivals_are_curves_of_their_own() -> None:
-    cases = [
-        _make_series(f"{k}:{r}/s", 10.0, 20.0) for k in ("rate", "poisson") for r in (100, 200, 400)
-    ]
-    assert [curve.name for curve in curves(cases)] == ["ort-cpu rate", "ort-cpu poisson"]
+    assert gap.name == "ort-cpu", "two gaps of torch-cpu are no curve"
+    assert [curve.name for curve in by_rate] == ["ort-cpu rate", "ort-cpu poisson"]
+    assert {(c.quantity, *c.places()) for c in by_rate} == {("rate", 100.0, 200.0, 400.0)}
 
 
 @pytest.mark.parametrize(
