@@ -19,7 +19,6 @@ from app.cases.dimensions import (
     MATCHING,
     SETTINGS,
     matching_key,
-    without,
 )
 from app.cases.scenario import Batcher, Condition, Scenario
 from app.cases.user_files import UserFiles
@@ -73,11 +72,6 @@ def test_rows_are_compared_and_grouped_by_these_columns() -> None:
     assert {*EMPTY_IS_VALUE} == {"condition", "batcher", "options"}
 
 
-@pytest.mark.parametrize("column", sorted({*MATCHING, *SETTINGS}))
-def test_its_columns_are_declared(column: str) -> None:
-    assert column in COLUMNS
-
-
 @pytest.mark.parametrize("name", sorted(VALUES))
 def test_two_cases_that_differ_in_one_dimension_have_different_labels(name: str) -> None:
     other = replace(CASE, **{name: VALUES[name]})
@@ -100,10 +94,3 @@ def test_rows_that_differ_in_a_matching_column_are_never_compared(column: str) -
     assert not group_except(facts, option="number")
     keys = [matching_key(fact.row) for fact in facts]
     assert len(set(names(keys).values())) == 2, "and their groups have different names"
-
-
-def test_columns_can_be_left_out_by_dimension() -> None:
-    assert set(MATCHING) - set(without("scenario", "host")) == {
-        *("scenario", "gap_us", "offered_rate_hz", "burst_size", "burst_period_us"),
-        *("wait_policy", "host"),
-    }

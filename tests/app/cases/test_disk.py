@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 
 import pytest
 
-from app.cases.errors import disk_remedy, is_no_room, unwritable
+from app.cases.errors import is_no_room, unwritable
 from app.run_folder.files import write_atomically
 from tests.limits import file_size_limit
 
@@ -29,13 +27,6 @@ def test_a_folder_in_the_way_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_is_gone_is_to_be_put_back(tmp_path: Path) -> None:
-    assert _capture_error(tmp_path / "run" / "results.csv") == (
-        f"{tmp_path}/run can't be written (No such file or directory): "
-        "put its folder back, then --resume it"
-    )
-
-
 def test_a_limit_on_a_files_size_is_not_a_full_disk(tmp_path: Path) -> None:
     with file_size_limit(4):
         message = _capture_error(tmp_path / "results.csv")
@@ -50,7 +41,3 @@ def test_a_full_disk_wants_space() -> None:
     message = str(unwritable("run", caught.value))
     assert message == "run can't be written (No space left on device): free space"
     assert is_no_room(message)
-
-
-def test_a_refusal_without_a_remedy_of_its_own_names_the_disk() -> None:
-    assert disk_remedy(os.strerror(errno.EIO)) == "look after its disk"

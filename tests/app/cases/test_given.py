@@ -36,52 +36,35 @@ def test_a_case_is_known_by_a_files_content_wherever_it_lies(tmp_path: Path) -> 
     assert len({plain.case_id, first.case_id, other.case_id}) == 3
 
 
-def test_a_case_with_given_files_survives_the_manifest(tmp_path: Path) -> None:
-    (tmp_path / "w.safetensors").write_bytes(b"weights")
-    case = cases(weights=str(tmp_path / "w.safetensors"))[0]
-    again = from_json(Case, to_json(case))
-    assert again == case
-    assert again.case_id == case.case_id
-    assert str(again.given) == "weights=w.safetensors"
-
-
 def test_a_case_that_is_fed_otherwise_survives_the_manifest_and_is_another_case(
     tmp_path: Path,
 ) -> None:
     for name in "ab":
         np.savez(tmp_path / f"{name}.npz", x=np.zeros((2, 256), np.float32))
+        (tmp_path / f"{name}.so").write_bytes(f"RegisterCustomOps {name}".encode())
+    (tmp_path / "w.safetensors").write_bytes(b"weights")
     files = ",".join(str(tmp_path / f"{name}.npz") for name in "ab")
+    libraries = [str(tmp_path / f"{name}.so") for name in "ab"]
     ways: list[dict[str, object]] = [
         {},
+        {"weights": str(tmp_path / "w.safetensors")},
         {"input_range": {"x": [0, 1]}},
         {"states": {"y": "x"}},
         {"inputs": files, "rotate_inputs": True},
+        {"custom_ops": libraries[:1]},
+        {"custom_ops": libraries[1:]},
+        {"custom_ops": libraries},
     ]
     found_cases = [cases(**way)[0] for way in ways]
     assert len({case.case_id for case in found_cases}) == len(ways)
     for case in found_cases:
         again = from_json(Case, to_json(case))
         assert (again, again.case_id) == (case, case.case_id)
-
-
-def test_libraries_of_operators_make_another_case_and_are_asked_for(tmp_path: Path) -> None:
-    for name, content in (("a.so", b"RegisterCustomOps 1"), ("b.so", b"RegisterCustomOps 2")):
-        (tmp_path / name).write_bytes(content)
-    paths = [str(tmp_path / name) for name in ("a.so", "b.so")]
-    first, other, both = (
-        cases(custom_ops=selection)[0] for selection in (paths[:1], paths[1:], paths)
-    )
-    assert len({case.case_id for case in (cases()[0], first, other, both)}) == 4
-    assert both.given.request["custom_ops"] == tuple(paths)
+    _, weighted, _, _, fed, *_, both = found_cases
+    assert str(weighted.given) == "weights=w.safetensors"
+    assert fed.axes == {"batch": 2}, "own inputs set the axes"
+    assert both.given.request["custom_ops"] == tuple(libraries)
     assert str(both.given) == "custom_ops=a.so,b.so"
-    assert from_json(Case, to_json(both)) == both
-
-
-def test_only_int8_is_calibrated(tmp_path: Path) -> None:
-    np.savez(tmp_path / "samples.npz", x=np.zeros((1, 256), np.float32))
-    fp32, int8 = cases(calibration=str(tmp_path / "samples.npz"), precisions=["fp32", "int8"])
-    assert fp32.given == UserFiles()
-    assert int8.given.calibration
 
 
 def test_calibration_is_no_part_of_what_a_float_case_is_known_by(tmp_path: Path) -> None:
@@ -104,11 +87,6 @@ def test_each_further_file_of_inputs_makes_another_case(tmp_path: Path) -> None:
         for more in ([], [files[1]], [files[2]], [files[1], files[2]])
     ]
     assert all(first != second for first, second in combinations(known, 2))
-
-
-def test_own_inputs_set_the_axes(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", x=np.zeros((5, 256), np.float32))
-    assert cases(inputs=str(tmp_path / "x.npz"))[0].axes == {"batch": 5}
 
 
 def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:

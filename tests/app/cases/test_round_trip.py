@@ -70,16 +70,6 @@ def test_a_word_is_read_back_as_the_same_value(
     check()
 
 
-@given(SCENARIOS)
-@example("paced:1000000us")
-def test_the_label_of_a_scenario_is_read_back_too(text: str) -> None:
-    try:
-        scenario = Scenario.parse(text)
-    except ValueError:
-        return
-    assert Scenario.parse(scenario.words) == scenario
-
-
 @given(TIMES)
 def test_a_gap_is_its_decimal_digits(text: str) -> None:
     unit = text.lstrip("0123456789.")
@@ -88,15 +78,6 @@ def test_a_gap_is_its_decimal_digits(text: str) -> None:
         assert Scenario.parse(f"paced:{text}").gap_us == float(exact)
     except ValueError:
         assert exact > 24 * 3600 * 10**6, "only what nobody waits for is refused"
-
-
-@given(NUMBERS)
-def test_a_rate_is_kept_or_refused(text: str) -> None:
-    try:
-        scenario = Scenario.parse(f"rate:{text}/s")
-    except ValueError:
-        return
-    assert Scenario.parse(str(scenario)).rate_hz == float(text)
 
 
 @given(DURATIONS)

@@ -8,7 +8,6 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.scenario import Scenario
-from app.formatting.case_labels import case_label, model_labels, model_name
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
@@ -79,10 +78,3 @@ def test_a_twin_is_known_by_its_name_and_its_model_is_not(model: str) -> None:
     assert original_of(null_of(model)) == model == original_of(model)
     assert not is_factory_file(null_of(model)), "its name would be looked up as a path"
     assert not is_null("null(mlp).onnx") and not is_null("null(a).py:make")
-
-
-def test_twins_are_called_as_their_models_are() -> None:
-    assert model_name("null(nets/a.onnx)") == "null(a)"
-    assert case_label(Case("null(nets/a.onnx)", "ort-cpu")) == "null(a.onnx) ort-cpu"
-    models = ["x/a.onnx", "null(x/a.onnx)", "y/a.onnx", "null(y/a.onnx)", "mlp", "null(mlp)"]
-    assert list(model_labels(models).values()) == models

@@ -13,7 +13,7 @@ import pytest
 
 import app.__main__
 from app.cases.errors import PlanError
-from app.plan.command import command_line, graphlap_line, program, shell_line, typed_path
+from app.plan.command import command_line, program, shell_line
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_plan, plan_toml
 from tests.app.hostile import OF_FILES, steering
@@ -100,20 +100,6 @@ def test_the_module_goes_by_its_script_where_the_shell_finds_that(
     script_at(tmp_path / "other" / "bin")
     monkeypatch.setenv("PATH", str(tmp_path / "other" / "bin"))
     assert program()[-2:] == ("-m", "app")
-
-
-def test_words_are_quoted_and_other_programs_get_the_usual_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["/usr/bin/jupyter"])
-    assert graphlap_line("--show", "a b").endswith(" --show 'a b'")
-
-
-def test_a_path_elsewhere_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    assert typed_path(tmp_path / "work" / "run") == "run"
-    assert typed_path(tmp_path / "run") == str(tmp_path / "run")
 
 
 WORDS = ["--models", *OF_FILES, "", "\x1b[201~\nrm -r x\n1", "it's"]

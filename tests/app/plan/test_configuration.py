@@ -14,7 +14,6 @@ from app.plan.configuration import VARIABLE, configurations, user_file
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import toml_value
-from app.plan.runtime_selection import users_environments
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
 from app.runs.reader import read_run
 from tests.app.plan.samples import PLAN, SWEEP
@@ -124,16 +123,6 @@ def test_a_broken_pyproject_that_may_have_settings_is_an_error_with_file_and_lin
     assert planned("--config", "none").rounds is None
 
 
-def test_a_file_that_makes_a_run_a_check_is_named(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = project / "graphlap.toml"
-    path.write_text("check = true\n")
-    assert main([*MODELS, "--preset", "glance"]) == 2
-    errors = capsys.readouterr().err
-    assert str(path) in errors and "--preset" in errors
-
-
 @pytest.mark.parametrize("row", [*PLAN_SETTINGS, *SWEEP_SETTINGS], ids=lambda row: row.key)
 def test_every_setting_can_be_configured(row: Any) -> None:
     value = {**PLAN, **SWEEP}[row.key]
@@ -177,19 +166,6 @@ def test_the_origin_of_each_value_is_printed_and_nothing_measured(
     assert "threads = [1]  # default" in capsys.readouterr().out.splitlines()
 
 
-def test_a_run_that_is_repeated_shows_its_own_values(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*MODELS, "--preset", "glance", "--budget", "0.001", "--out", "run"]) in (0, 1)
-    (project / "graphlap.toml").write_text("rounds = 4\n")
-    capsys.readouterr()
-    assert main(["run", "run", "--show-config"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert 'preset = "glance"  # run run' in lines
-    assert 'models = ["mlp"]  # run run' in lines
-    assert "# rounds: none  # default" in lines
-
-
 def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> None:
     (project / "graphlap.toml").write_text('preset = "glance"\nrounds = 2\nthreshold = 0.05\n')
     assert main([*MODELS, "--budget", "0.001", "--out", "run"]) in (0, 1)
@@ -197,10 +173,3 @@ def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> Non
     main(["resume", "run"])
     plan = read_run(project / "run").manifest.requested_plan
     assert (plan.profile, plan.rounds, plan.band) == ("glance", 2, 0.05)
-
-
-def test_a_users_environments_are_those_of_his_file() -> None:
-    user_file().write_text('environments = {b = "z"}\n')
-    assert users_environments() == {"b": "z"}
-    assert planned().environments == {}
-    assert planned("--runtimes", "ort-cpu@b").environments == {"b": "z"}

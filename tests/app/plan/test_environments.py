@@ -68,7 +68,3 @@ def test_an_environment_that_no_runtime_names_is_refused(python: str) -> None:
 def test_the_at_of_a_card_is_still_its_release() -> None:
     assert [case.runtime for case in expand(plan("fpga:v80@sdk26"))] == ["fpga:v80@sdk26"]
     assert "sdk99" in refusal(plan("fpga:v80@sdk99"))
-
-
-def test_an_environment_has_no_device_that_its_runtime_lacks(python: str) -> None:
-    assert "fake has no device '7'" in refusal(plan("fake:7@other", f"other={python}"))

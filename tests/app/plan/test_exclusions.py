@@ -146,9 +146,3 @@ def test_a_plan_file_brings_along_what_another_mode_does_not_read(tmp_path: Path
     assert not planned("--headless", "--plan", path, "--no-verify-outputs").checked
     with pytest.raises(PlanError):
         planned("--headless", "--plan", path, "--largest-batch", "--rounds", "4")
-
-
-@pytest.mark.parametrize("suite", ["starter", "layers"])
-def test_a_suite_is_taken_with_every_mode(suite: str) -> None:
-    assert planned("--headless", "--suite", suite, "--no-verify-outputs")
-    assert planned("--headless", "--suite", suite, "--largest-batch")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,13 @@ import pytest
 from app.analysis.comparison.published_figures import published
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.machine.installed_runtimes import availability, available_names
+from app.machine.installed_runtimes import available_names
 from app.plan.expand import expand
 from app.plan.plan import checked, parse_plan
 from app.plan.plan_files import load_plan, load_suite, plan_toml, suite_names
 from app.plan.settings.table import SETTINGS
 from app.plan.settings_page import PAGE, TYPES, setting_types, settings_page
-from exporters import install_layout
 from exporters.models.catalogue import by_suite
-from runtimes.base import Available
 from tests.app.sweep.sweeps import write_add_graph
 
 
@@ -67,52 +64,12 @@ def test_a_users_module_has_the_sizes_that_are_asked_for_and_no_guessed_ones(
     ]
 
 
-def test_without_runtimes_the_scripted_one_stays_out() -> None:
-    names = {case.runtime for case in cases({"models": ["mlp"]})}
-    assert {"ort-cpu", "torch-cpu"} <= names
-    assert "fake" not in names
-
-
 def test_default_option_values_do_not_make_another_case() -> None:
     grid = {"models": ["mlp"], "runtimes": ["fake"]}
     (plain,) = cases(grid)
     both = cases({**grid, "options": {"fake.latency_us": [100.0, 50]}})
     assert [case.options for case in both] == [{}, {"latency_us": 50.0}]
     assert both[0].case_id == plain.case_id
-
-
-def test_ids_do_not_depend_on_the_order_of_the_plan() -> None:
-    grid: dict[str, list[Any]] = {
-        "models": ["mlp", "cnn_tiny"],
-        "runtimes": ["ort-cpu", "fake"],
-        "batch_size": [1, 2],
-    }
-    reversed_grid = {key: list(reversed(value)) for key, value in grid.items()}
-    assert {c.case_id for c in cases(grid)} == {c.case_id for c in cases(reversed_grid)}
-
-
-def test_the_starter_suite_measures_networks_of_several_kinds_on_all_that_is_here() -> None:
-    starter_cases = expand(load_suite("starter"))
-    host = [case for case in starter_cases if case.runtime != "fpga:v80"]
-    assert {case.runtime for case in host} == set(available_names()) - {"fpga"}
-    assert {str(case.scenario) for case in host} == {"closed_loop"}
-    assert {"cnn_tiny", "lstm_large", "mlp", "char_cnn", "dense_128_32"} <= {c.model for c in host}
-    card = [case for case in starter_cases if case.runtime == "fpga:v80"]
-    assert {case.model for case in card} == {case.model for case in host}
-
-
-def test_the_starter_suite_paces_the_card_where_its_published_figures_were_paced() -> None:
-    """So that the published line stands beside a row of the same pacing."""
-    table = install_layout.asset("published/vollo_seed_tables.csv")
-    published_models = {
-        line["model"]
-        for line in csv.DictReader(table.read_text("utf-8").splitlines())
-        if line["card"] == "V80" and line["pacing"] == "spaced"
-    }
-    card = [c for c in expand(load_suite("starter")) if c.runtime == "fpga:v80"]
-    paced_models = {case.model for case in card if case.scenario.kind == "paced"}
-    assert paced_models == {case.model for case in card} & published_models
-    assert paced_models
 
 
 def test_available_stands_for_what_is_here_and_is_not_named_with_a_device() -> None:
@@ -159,19 +116,6 @@ def test_a_runtime_that_hands_options_on_takes_any_and_keeps_their_text() -> Non
     ]
 
 
-def test_a_precision_that_some_of_the_runtimes_lack_is_theirs_to_say() -> None:
-    result = cases(
-        {"models": ["mlp"], "runtimes": ["ort-cpu", "torch-cuda"], "precisions": ["fp16"]}
-    )
-    assert [case.runtime for case in result] == ["ort-cpu", "torch-cuda"]
-
-
-def test_a_device_of_an_absent_runtime_is_its_rows_to_say() -> None:
-    if isinstance(availability("ort-cuda"), Available):
-        pytest.skip("this machine has the runtime")
-    assert len(cases({"models": ["mlp"], "runtimes": ["ort-cuda:7"]})) == 1
-
-
 @pytest.mark.parametrize("name", suite_names())
 def test_a_suite_names_known_models_and_is_the_same_when_it_is_saved_or_edited(
     name: str, tmp_path: Path
@@ -209,8 +153,3 @@ def test_the_page_is_current() -> None:
     assert text == settings_page(), "run python -m app.plan.settings_page"
     assert TYPES.read_text("utf-8") == setting_types(), "run python -m app.plan.settings_page"
     assert all(f"`{row.flag}" in text for row in SETTINGS)
-
-
-def test_a_help_text_fits_its_line() -> None:
-    long = {row.flag: row.help for row in SETTINGS if len(row.help) > 75}
-    assert not long

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.machine.environment import installed_versions
 from app.machine.installed_runtimes import asked, available_names
 from app.plan.expand import expand
 from app.plan.plan import Plan
@@ -45,28 +44,17 @@ def planned(*runtimes: str) -> list[str]:
     return [case.runtime for case in expand(Plan(sweeps=(sweep,)))]
 
 
-def test_a_plan_names_them_and_lists_have_them() -> None:
+def test_a_plan_names_them_and_lists_have_those_that_are_sound() -> None:
     assert planned("sound", "torn", "fake") == ["sound", "torn", "fake"]
     assert "sound" in terminal.as_text(models_blocks(models_of(None)), 80)
-
-
-def test_a_sweep_that_names_no_runtime_has_all_that_are_here() -> None:
-    names = available_names()
-    assert "sound" in names
-    assert "ort-cpu" in names
-    assert not {"torn", "unlicensed"} & set(names)
+    names = set(available_names())
+    assert {"sound", "ort-cpu"} <= names and not {"torn", "unlicensed"} & names
 
 
 def test_a_name_that_was_refused_tells_the_reason() -> None:
     with pytest.raises(PlanError, match=r"three 1\.0 offers a runtime called 'No.Name'"):
         planned("No.Name")
     assert planned("ort-cpu") == ["ort-cpu"]
-
-
-def test_an_option_of_a_broken_one_tells_why_it_is_broken() -> None:
-    sweep = Sweep(models=("mlp",), runtimes=("torn",), options={"torn.depth": (3,)})
-    with pytest.raises(PlanError, match="No module named 'nix'"):
-        expand(Plan(sweeps=(sweep,)))
 
 
 def test_the_doctor_tells_a_broken_package_and_what_was_passed_over(tmp_path: Path) -> None:
@@ -91,7 +79,3 @@ def test_another_environment_has_those_that_are_installed_there(tmp_path: Path) 
     absent = runtimes["unlicensed"].availability
     assert isinstance(absent, Unavailable)
     assert "there is no runtime called 'unlicensed'" in absent.reason
-
-
-def test_the_versions_of_their_packages_are_kept_with_a_run() -> None:
-    assert installed_versions()["one"] == "1.0"

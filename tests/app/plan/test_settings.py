@@ -182,21 +182,6 @@ def test_a_file_has_one_name_for_a_setting(row: Setting) -> None:
     assert row.name in exc_info.value.remedy
 
 
-def test_every_flag_belongs_to_one_setting() -> None:
-    flags = [row.flag for row in SETTINGS]
-    assert len(flags) == len(set(flags))
-
-
-def test_a_brief_help_has_the_common_settings_alone() -> None:
-    brief, whole = argparse.ArgumentParser(), argparse.ArgumentParser()
-    add_settings(brief, "run", brief=True)
-    add_settings(whole, "run")
-    common = [row.flag for row in SETTINGS if row.common and "run" in row.commands]
-    assert 12 <= len(common) <= 18
-    assert all(flag in brief.format_help() for flag in common)
-    assert len(brief.format_help().splitlines()) < 60 < len(whole.format_help().splitlines())
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     plan=_some(OF_PLAN, 8),
@@ -230,13 +215,6 @@ SAID = {
     "conditions": st.sampled_from([["cold:4097B"], ["sustained:1.0625s"], ["none", "with:mlp"]]),
 }
 """What a grid of these models can have, so that the plan has cases."""
-NOT_ALONE = {
-    "name", "cluster", "per_host", "send_code", "insecure_cluster", "environments", "accuracy",
-    "weights", "inputs", "calibration", "from_nodes", "to_nodes", "custom_ops", "baseline",
-    "realtime", "cores", "page_cache", "max_error", "check", "largest_batch", "slo", "tune",
-    "device_memory_limit",
-}  # fmt: skip
-"""They need a file, a machine or another setting; what follows draws them with the others."""
 
 
 def _again(plan: Plan, folder: Path) -> tuple[Plan, list[str]]:
@@ -276,27 +254,3 @@ def test_all_settings_survive_the_command(
     exceptions = {"name", "sweeps"}
     assert again.model_dump(exclude=exceptions) == read.model_dump(exclude=exceptions)
     assert _ids(again) == _ids(read)
-
-
-@pytest.mark.parametrize("key", sorted(set(OF_PLAN) - NOT_ALONE))
-def test_each_setting_has_a_flag_that_says_all_of_it(key: str, tmp_path: Path) -> None:
-    words_of_names = st.text("abc.:/é", min_size=1, max_size=4)
-    plain: Values = {
-        "input_range": st.dictionaries(
-            st.text("ab=.:", min_size=1), st.tuples(st.floats(-1e9, 0), st.floats(0, 1e9)),
-            min_size=1, max_size=2,
-        ),
-        "states": st.dictionaries(words_of_names, words_of_names, min_size=1, max_size=2),
-    }  # fmt: skip
-
-    @settings(max_examples=5)
-    @given(value=plain.get(key, OF_PLAN[key]))
-    def check(value: Any) -> None:
-        sweep = {"models": ["mlp"], "runtimes": ["fake"]}
-        read = parse_plan({"name": "sweep", key: value, "sweeps": [sweep]}, "test")
-        again, words = _again(read, tmp_path)
-        assert again.model_dump(exclude={"sweeps"}) == read.model_dump(exclude={"sweeps"})
-        if _ids(read) is not None:
-            assert "--plan" not in words
-
-    check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,6 @@ from app.plan.plan import Plan, parse_plan
 from app.plan.runtime_options import space_of, with_search_values
 from exporters.types import PRECISIONS
 from runtimes import registry
-from runtimes.packaged import read
-from tests.runtimes.packages import SOUND, installed
 
 GRID: dict[str, Any] = {"models": ["mlp"], "runtimes": ["fake"]}
 
@@ -97,29 +94,6 @@ def test_a_throughput_is_searched_over_batches() -> None:
     assert space_of(search_plan, base, "batch").batches == (4, 64)
 
 
-def test_a_runtime_of_another_package_takes_part_with_its_own_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    points = {"sound": "a_sound_runtime:Sound"}
-    installed(tmp_path, "one", points, {"a_sound_runtime": SOUND})
-    monkeypatch.syspath_prepend(str(tmp_path))
-    plugins = read(registry.RUNTIMES, [str(tmp_path)])
-    monkeypatch.setattr(registry, "_offered", lambda: plugins)
-    plan = with_search_values(plan_of(sweeps=[{**GRID, "runtimes": ["fake", "sound"]}]))
-    (base,) = expand(plan)
-    space = space_of(plan, base, "batch")
-    assert space.runtimes == ("fake", "sound")
-    tuned_options = {option.name for option in registry.load("sound").options if option.tuned}
-    assert space.options["sound"].keys() <= tuned_options
-
-
-def test_how_a_gap_is_waited_out_holds_for_the_rates_to_come() -> None:
-    grid = {**GRID, "wait_policy": "sleep"}
-    (search_case,) = expand(measured_plan(slo="p99=5ms", sweeps=[grid]))
-    (closed_case,) = expand(measured_plan(sweeps=[grid]))
-    assert (search_case.wait_policy, closed_case.wait_policy) == ("sleep", "spin")
-
-
 def test_an_estimate_reaches_from_the_least_to_the_most_rounds() -> None:
     fixed_estimate, precise = (
         estimate(measured_plan(rounds=5)),
@@ -128,13 +102,6 @@ def test_an_estimate_reaches_from_the_least_to_the_most_rounds() -> None:
     assert (precise.rounds, precise.maximum_rounds) == (5, 40)
     assert precise.shortest_s == fixed_estimate.shortest_s
     assert precise.longest_s > 7 * fixed_estimate.longest_s
-
-
-def test_chosen_percentiles_are_told_beside_the_default_ones() -> None:
-    quantiles = measured_plan(percentiles=[99.99, 50]).quantiles
-    assert quantiles == {
-        "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("search", [{"tune": "p99"}, {"slo": "p99=5ms"}])
