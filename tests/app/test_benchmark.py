@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from app.cases.errors import DiskError, PlanError, ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.cli.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchmark, load_results
 from app.runs.reader import read_run
 from runtimes.registry import load
@@ -118,33 +116,6 @@ def test_results_of_folders_and_of_files_are_one_frame(
     assert file.equals(folder)
     assert (folder.batch_size == 2).all()
     assert (folder.throughput_per_s > 0).all()
-
-
-def test_a_path_is_taken_as_it_is(result: BenchmarkResult, tmp_path: Path) -> None:
-    place = tmp_path / "a[1]"
-    shutil.copytree(result.path, place)
-    assert load_results(place).equals(load_results(str(result.path)))
-
-
-@pytest.mark.parametrize("number", [-1, 1.5, True, "50"])
-def test_a_number_of_listed_times_that_is_none_is_refused_at_once(number: Any) -> None:
-    with pytest.raises(PlanError, match="num_inference"):
-        LayerBasedBenchmark(num_inference=number)
-
-
-def test_a_cell_with_a_semicolon_or_a_tab_is_quoted(
-    result: BenchmarkResult, tmp_path: Path
-) -> None:
-    hostile = {**result.profiles[0], "status": "x;=1+1", "reason": "a\t=1+1"}
-    BenchmarkResult(tmp_path, (hostile,)).to_csv(tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text().endswith(',"x;=1+1","a\t=1+1"\n')
-
-
-def test_a_file_that_cannot_be_written_is_one_sentence(
-    result: BenchmarkResult, tmp_path: Path
-) -> None:
-    with pytest.raises(DiskError, match="can't be written"):
-        result.to_json(tmp_path / "none" / "a.json")
 
 
 def test_what_holds_no_results_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import pytest
 pytest.importorskip("markdown_it")
 pytest.importorskip("pyarrow")
 
-from app.cli.notebook import open as open_run
 from app.formatting.text import printable, storable
 from app.plan.plan_files import load_plan, plan_toml
 from app.run_folder.table import read_rows
@@ -109,12 +108,6 @@ def test_no_csv_has_a_formula(run: Path, graphs: Path, folder: Path) -> None:
     assert len(files) == 6, "results.full.csv too"
     for path in files:
         assert not formulas(path.read_bytes()), path
-
-
-def test_operators_are_read_back_as_they_were_called(graphs: Path) -> None:
-    opened_run = open_run(graphs)
-    ort = next(entry for entry in opened_run.measured if entry.case.runtime == "ort-cpu")
-    assert len(opened_run.operators(ort.case.case_id).figure.marks) >= 2
 
 
 def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:

@@ -141,13 +141,6 @@ def test_what_is_damaged_is_warned_of_and_the_rest_is_there(path: Path, tmp_path
     assert run.rows.set_index("case_id").loc[FAST.case_id, "rounds"] == 2
 
 
-def test_a_case_may_be_named_alone_and_a_file_is_no_run(path: Path) -> None:
-    series = open_run(path).latency(SLOW.case_id).figure.series
-    assert {entry.cases for entry in series} == {(SLOW.case_id,)}
-    with pytest.raises(ResultsError, match=r"is no run folder \(it is a file\)"):
-        open_run(path / "manifest.json")
-
-
 pytest.importorskip("pandas")
 
 
@@ -202,15 +195,6 @@ def test_a_folder_its_table_and_an_opened_run_are_one_frame(run: Path) -> None:
         assert_frame_equal(frame[shared_columns], frame_opened[shared_columns], obj=way)
 
 
-def test_what_is_empty_has_a_type(run: Path) -> None:
-    types = load_results(run / "results.csv").dtypes.astype(str)
-    assert set(types) == {"string", "Int64", "Float64", "boolean", "float64"} & set(types)
-    assert types["valid"] == "boolean"
-    assert types["reason"] == "string"
-    assert types["baseline_case_id"] == "string", "which nothing fills"
-    assert types["latency_p50_us"] == "float64"
-
-
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True))
 @example(list(WORDS))
@@ -233,14 +217,6 @@ def test_a_list_of_runs_is_read_in_its_order(run: Path, tmp_path: Path) -> None:
         load_results([])
 
 
-def test_a_column_of_ones_own_is_text(run: Path, tmp_path: Path) -> None:
-    lines = (run / "results.csv").read_bytes().decode().split("\n", 1)
-    (tmp_path / "own.csv").write_bytes(f"\ufeff{lines[0]},note\n{lines[1]}".encode())
-    frame = load_results(tmp_path / "own.csv")
-    assert "note" in frame and str(frame["note"].dtype) == "string"
-    assert list(frame["model"]) == list(load_results(run)["model"])
-
-
 def test_the_columns_of_dlmarks_notebook_are_there(tmp_path: Path) -> None:
     """Its lines: networks and devices by name, then the rows of the first device."""
     cases = [
@@ -259,11 +235,3 @@ def test_the_columns_of_dlmarks_notebook_are_there(tmp_path: Path) -> None:
     assert list(row) == ["alexnet", "ort-cpu", 4, pytest.approx(2000.0), 300.0]
     assert list(frame.memory) == [300.0, 900.0, 300.0]
     assert frame.accuracy.isna().all()
-
-
-def test_a_table_without_these_columns_has_them_empty(run: Path, tmp_path: Path) -> None:
-    table = tmp_path / "few.csv"
-    table.write_text("case_id,model,runtime,status\n1,mlp,ort-cpu,ok\n")
-    frame = load_results(table)
-    assert list(frame.device) == ["ort-cpu"]
-    assert frame.throughput.isna().all() and frame.memory.isna().all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,13 +38,11 @@ from app.runs.reader import read_run
 from exporters import diagnostics as catalogue
 from exporters.diagnostics import Entry, diagnostic
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
-from tests.app.sweep.sweeps import write_add_graph
 
 FEW = replace(CASE, threads=2)
 BUSY = replace(CASE, threads=3)
 LOADED = Case("add.onnx", "fake", scenario=Scenario.parse("rate:1000/s"))
 OVERLOADED = OpenLoop("a" * 64, due=2000, left=1500, seconds=2.0, utilisation=4.0)
-SEEDS = (1, 2, 3)
 
 
 @pytest.fixture
@@ -106,79 +103,18 @@ def observed(path: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_other_words_change_nothing_but_words(
-    run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_other_words_change_nothing_but_words(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = observed(run)
+    found = {code for row in expected["rows"] for code in codes_in(row[CODES])}
+    compared = {"rounds_differ", "cpu_oversubscribed", "overloaded", "rounds_missing", "few_runs"}
+    assert compared <= found and expected["junit"]
+    assert ("not valid", ("overloaded",)) in [(s, c) for s, c, _ in expected["causes"]]
+    assert {*expected["filter"]} == {True, False}
     texts = [row[WARNINGS] for row in Rows().of(read_run(run))]
-    draw = random.Random(seed)
+    draw = random.Random(1)
     entries = {key: reworded(entry, draw) for key, entry in catalogue.entries().items()}
     monkeypatch.setattr(catalogue, "entries", partial(dict, entries))
     # Other words are another program, for which no stored row holds.
-    monkeypatch.setattr(rows, "program", lambda: f"reworded {seed}")
+    monkeypatch.setattr(rows, "program", lambda: "reworded")
     assert observed(run) == expected
     assert [row[WARNINGS] for row in Rows().of(read_run(run))] != texts, "they were reworded"
-
-
-def test_a_resumed_run_does_not_depend_on_words(
-    tmp_path: Path, cache: Path, brief: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Damaged samples are measured again, and what was recorded before is understood."""
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
-    monkeypatch.chdir(tmp_path)
-    write_add_graph(tmp_path / "add.onnx")
-    assert main(["run", "add.onnx", "--runtimes", "fake", "--rounds", "2", "--out", "run"]) == 0
-    results: list[dict[str, Any]] = []
-    for seed in (None, *SEEDS[:1]):
-        path = Path(shutil.copytree("run", f"resumed {seed}"))
-        (path / "samples").joinpath(min(path.glob("samples/*")).name).write_bytes(b"")
-        with monkeypatch.context() as patch:
-            if seed is not None:
-                draw = random.Random(seed)
-                entries = {key: reworded(entry, draw) for key, entry in catalogue.entries().items()}
-                patch.setattr(catalogue, "entries", partial(dict, entries))
-                patch.setattr(rows, "program", lambda: "reworded and resumed")
-            (damaged_row,) = Rows().of(read_run(path))
-            code = main(["resume", str(path)])
-            (row,) = Rows().of(read_run(path))
-            journal = "".join(file.read_text() for file in path.glob("journal/*.jsonl"))
-            discards = [json.loads(line) for line in journal.splitlines() if '"voided"' in line]
-        results.append(
-            {
-                "damaged": diagnostics_of(damaged_row),
-                "code": code,
-                "rounds": row["rounds"],
-                "status": row["status"],
-                "discarded": [(entry["reason"], entry["diagnostic"]["code"]) for entry in discards],
-            }
-        )
-    first, second = results
-    assert first == second
-    assert (first["code"], first["rounds"], first["discarded"]) == (0, 2, [("", "samples_cut")])
-
-
-def test_the_run_has_what_depends_on_codes(run: Path) -> None:
-    """So that the test above compares something."""
-    observation = observed(run)
-    found_codes = {code for row in observation["rows"] for code in codes_in(row[CODES])}
-    assert found_codes >= {
-        "rounds_differ", "cpu_oversubscribed", "overloaded", "rounds_missing", "few_runs",
-    }  # fmt: skip
-    assert ("not valid", ("overloaded",)) in [(s, c) for s, c, _ in observation["causes"]]
-    assert True in observation["filter"] and False in observation["filter"]
-    assert observation["junit"]
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_run_goes_on_whatever_its_warnings_are_called(
-    run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    draw = random.Random(seed)
-    entries = {key: reworded(entry, draw) for key, entry in catalogue.entries().items()}
-    monkeypatch.setattr(catalogue, "entries", partial(dict, entries))
-    with RunFolder.reopen(run) as folder:
-        for number in range(1, 4):
-            record(folder, FEW, number, [100.0] * 3)
-    rows = {str(row["case_id"]): row for row in Rows().of(read_run(run))}
-    assert "rounds_missing" not in codes_in(rows[FEW.case_id][CODES])

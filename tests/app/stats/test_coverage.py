@@ -8,7 +8,6 @@ schedules them, contain the run's own figures (`python -m tests.benchmarks.stret
 from __future__ import annotations
 
 import math
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +16,10 @@ import pytest
 from app.plan.plan import named_lengths
 from app.stats.intervals import typical
 from tests.benchmarks import stretches
-from tests.benchmarks.stretches import FIRST, RECORDINGS, SECOND, THIRD, read_recording
+from tests.benchmarks.stretches import RECORDINGS, read_recording
 from tests.seldom import seldom_but
 from tests.simulated import machine_coverage
 from tests.simulated.held_out import HELD_OUT
-from tests.simulated.loads import LOADS, loaded_run
 from tests.simulated.machines import MACHINES, Machine
 
 TRIES = 100
@@ -66,29 +64,3 @@ def test_rounds_as_standard_spreads_them_contain_the_figures_of_half_an_hour(pat
     assert stretches.marked_share(recording, samples) == 0.0
     for name in stretches.FIGURES[:3]:  # the throughput is the inverse of the mean
         assert min(stretches.shares_held(recording, name, samples).values()) >= 0.85, name
-
-
-@pytest.mark.parametrize(
-    ("path", "least"),
-    [(FIRST, 0.85), (SECOND, 0.85), (THIRD, 0.75)],
-    ids=["first", "second", "third"],
-)
-def test_rounds_of_two_minutes_are_marked_and_mostly_contain_the_median(
-    path: Path, least: float
-) -> None:
-    recording, spread_s = read_recording(path), named_lengths()["standard"].spread_s
-    samples = list(stretches.schedule_choices(recording, ROUNDS, spread_s))
-    assert min(stretches.shares_held(recording, "p50", samples).values()) >= least
-    assert stretches.marked_share(recording, samples) >= 0.95
-
-
-@pytest.mark.parametrize(("name", "minutes"), [("quiet", 2.0), ("load wanders", 10.0)])
-def test_only_rounds_beside_other_work_are_spread_over_ten_minutes(
-    name: str, minutes: float
-) -> None:
-    lengths = named_lengths()["standard"]
-    run = loaded_run(np.random.default_rng(3), LOADS[name])
-    choices = stretches.schedule_choices(run, ROUNDS, lengths.spread_s, lengths.contended_spread_s)
-    for choice in islice(choices, 5):
-        span_s = run.begun_s[choice[-1]] - run.begun_s[choice[0]]
-        assert minutes - 0.1 <= span_s / 60.0 <= minutes + 0.5

@@ -21,7 +21,7 @@ from app.stats.steadiness import (
     window_medians,
 )
 from app.workers.open_loop import MAXIMUM_ARRIVALS, timed_schedule
-from tests.simulated.queues import SERVICE_NS, simulate_queue
+from tests.simulated.queues import SERVICE_NS
 
 REPEATS = 300
 
@@ -156,32 +156,6 @@ def test_windows_are_widened_until_they_hold_enough_runs() -> None:
 
 
 CAPACITY_HZ = 1e9 / SERVICE_NS
-
-
-P99 = 22.897
-"""Services that a request of M/D/1 at 0.9 takes, by the distribution of A. K. Erlang, 1909."""
-
-
-def late_share(capacity_hz: float, rounds: int, requests: int) -> float:
-    """Of requests that take longer than the stationary p99 in short rounds of M/D/1 at 0.9."""
-    limits = Limits(min_s=0.0, max_s=1e9, min_samples=requests)
-    scenario = Scenario("poisson", rate_hz=0.9 * CAPACITY_HZ)
-    late = count = 0
-    for seed in range(rounds):
-        schedule = timed_schedule(scenario, limits, seed, None, capacity_hz)
-        services = np.full(len(schedule.offsets_ns), SERVICE_NS)
-        latencies = simulate_queue(schedule.offsets_ns, services).latency_ns[
-            schedule.start_requests :
-        ]
-        late += int(np.count_nonzero(latencies > P99 * SERVICE_NS))
-        count += len(latencies)
-    return late / count
-
-
-def test_without_the_start_a_short_round_shows_too_few_late_requests() -> None:
-    stationary = late_share(CAPACITY_HZ, rounds=3000, requests=1000)
-    assert stationary == pytest.approx(0.01, rel=0.15)
-    assert late_share(0.0, rounds=3000, requests=1000) < 0.9 * stationary
 
 
 def test_the_start_follows_from_the_rates() -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.stats.option_search.ablation import FINAL
 from app.stats.option_search.search import Effects, Observation, effects_of
 from app.stats.option_search.space import Choice, candidate_values, threads_of
 from runtimes.options import SESSIONS, Option, OptionValue
@@ -23,12 +22,11 @@ from tests.app.stats.option_search.objectives import (
     entangled,
     flat,
     played,
-    rugged,
     separable,
     small_effects,
     space_of,
 )
-from tests.app.stats.option_search.random_search import every_case, random_search
+from tests.app.stats.option_search.random_search import every_case
 
 SEEDS = range(1000, 1020)
 
@@ -60,26 +58,16 @@ def test_it_comes_within_five_percent_of_the_best_there_is(
     assert rounds / len(SEEDS) < 600
 
 
-@pytest.mark.parametrize("objective", [small_effects, pytest.param(rugged, marks=pytest.mark.rare)])
-def test_effects_too_small_for_a_pair_of_rounds_add_up(
-    objective: Callable[[int], Callable[[Case], float]],
-) -> None:
-    """It ends no worse than random search with as many rounds, which differ by 3 %."""
-    space = space_of()
-    cases = every_case(space)
-    search_costs, random_costs = [], []
+def test_effects_too_small_for_a_pair_of_rounds_add_up() -> None:
+    """Each choice changes the cost by some 1.5 %, and rounds differ by 3 %."""
+    space, cases = space_of(), every_case(space_of())
+    ratios = []
     for seed in SEEDS[:10]:
-        cost_of = objective(seed)
-        simulation = Simulated(cost_of, seed)
-        search, _, _ = played(space, simulation)
-        rounds = sum(number < FINAL for _, number in simulation.measured)
-        default = cost_of(space.base)
-        search_costs.append(cost_of(search.lead) / default)
-        random_costs.append(
-            cost_of(random_search(cases, Simulated(cost_of, seed), rounds)) / default
-        )
-    assert np.mean(search_costs) < np.mean(random_costs)
-    assert max(search_costs) < 1.0, "none is worse than the default"
+        cost_of = small_effects(seed)
+        search, _, _ = played(space, Simulated(cost_of, seed))
+        assert cost_of(search.lead) < cost_of(space.base), "none is worse than the default"
+        ratios.append(cost_of(search.lead) / min(map(cost_of, cases)))
+    assert np.mean(ratios) < 1.02, max(ratios)
 
 
 def test_unlucky_processes_do_not_mislead_it() -> None:
