@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +12,6 @@ from app.present.document import (
     Column,
     Command,
     Heading,
-    Note,
     Paragraph,
     Picture,
     Points,
@@ -26,7 +24,7 @@ from app.present.html import as_html
 from app.present.studies.dlmark_parts import picture_files, series_of
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import frame_of
-from app.present.terminal import as_markdown, as_text, width_of_text, write_document
+from app.present.terminal import as_markdown, as_text, width_of_text
 
 HOSTILE = "<b>|*name*\n\x1b[31m"
 
@@ -110,36 +108,6 @@ def test_a_long_name_gives_way_to_figures_and_wide_characters_count_twice() -> N
     assert all(width_of_text(line) <= 24 for line in lines)
     assert sum(line.count("模") for line in lines) == 10, "folded, not cut"
     assert any(line.endswith("1.11 us") for line in lines)
-
-
-def test_colours_are_for_terminals_alone() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    blocks = [Note("crashed", "no kernel", "error")]
-    terminal, pipe = Terminal(), io.StringIO()
-    write_document(blocks, terminal, 80)
-    write_document(blocks, pipe, 80)
-    assert "\x1b[31mcrashed" in terminal.getvalue()
-    assert pipe.getvalue() == "crashed: no kernel\n"
-
-
-def test_a_table_with_all_columns_goes_on_below_and_breaks_no_word() -> None:
-    names = ("ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80", "tensorrt", "torch-inductor")
-    columns = (
-        Column("model", is_name=True),
-        Column("time"),
-        *(Column(name, priority=1) for name in names),
-        Column("status", is_name=True),
-    )
-    row = ("a-model of torch-cpu", "12.3 ms", *["1,234.5 ms (1 to 2)"] * len(names), "ok " * 9)
-    lines = as_text([Table(columns, (row,), has_all_columns=True)], 80).splitlines()
-    assert max(map(width_of_text, lines)) <= 80
-    words = " ".join(lines).split()
-    assert {*names, *["a-model", "of", "torch-cpu"]} <= set(words)
-    assert " ".join(lines).count("1,234.5 ms (1 to 2)") == len(names)
-    assert "no room" not in " ".join(lines)
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,15 +13,7 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
-from app.analysis.columns.rows import Rows
-from app.cases.case import Case
-from app.present.console.answer.document import run_document
-from app.present.console.answer.summary import run_result
-from app.present.console.run_comparison import Comparer
-from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
-from app.runs.reader import read_run
-from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.present.console.telling import told
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 from tests.benchmarks.stored_runs import stored_run
@@ -40,18 +32,6 @@ def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -
             record(folder, CASE, number, (latency_us * factor).round(3).tolist())
             record(folder, OTHER, number, (latency_us * 2).round(3).tolist())
     return path
-
-
-def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
-    code, out = told(capsys, "compare", first, second, "--fail-on", "slower")
-    assert code == 0
-    words = " ".join(out.split())
-    assert f"undecided ({RUN_VARIATION})" in words and f"undecided ({NO_RUN_VARIATION})" in words
-    assert "2 cases: 2 compared; 4 verdicts: 4 undecided" in words
-    assert "--baseline" in words and "--history DIR" in words
 
 
 def test_a_slower_case_fails_the_job_only_where_that_was_asked(
@@ -86,39 +66,6 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     assert "damaged and left out" in told(capsys, "compare", second, first, "-f", "markdown")[1]
 
 
-def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = run_at(tmp_path / "a", cpu="one")
-    second = run_at(tmp_path / "b", factor=1.4, seed=2, cpu="two")
-    code, out = told(
-        capsys, "compare", first, second, "-f", "markdown",
-        "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
-    )  # fmt: skip
-    assert code == 0
-    assert (
-        "| case | figure |" in out
-        and "on another machine or with other versions: cpu one, now two" in out
-    )
-    verdicts = json.loads((tmp_path / "v.json").read_text())
-    assert verdicts["counts"] == {"faster": 0, "slower": 1, "same": 0, "undecided": 2}
-    slower = verdicts["cases"][0]["percentiles"]["p50"]
-    assert slower["verdict"] == "slower"
-    assert slower["ratio_ci_low"] < 1.4 < slower["ratio_ci_high"]
-    assert (slower["reason"], slower["run_variation_from"]) == (None, "stated")
-    tail = verdicts["cases"][0]["percentiles"]["p99"]
-    assert (tail["verdict"], tail["reason"]) == ("undecided", NO_RUN_VARIATION)
-    suite = ElementTree.parse(tmp_path / "v.xml").getroot()
-    assert suite.attrib["failures"] == str(len(suite.findall("testcase/failure"))) != "0"
-    codes = {
-        element.get("value")
-        for element in suite.iter("property")
-        if element.get("name") == "reason"
-    }
-    assert codes == {RUN_VARIATION, NO_RUN_VARIATION}
-    assert NO_RUN_VARIATION in out.replace("\\", ""), "underscores are escaped"
-
-
 def test_what_is_no_longer_measured_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,73 +78,6 @@ def test_what_is_no_longer_measured_fails(
     code, out = told(capsys, "compare", first, tmp_path / "b")
     assert code == 1
     assert "no longer measured" in out and "crashed: it fell over" in out
-
-
-def run_on(path: Path, case: Case, mhz: float | None, factor: float) -> Path:
-    """Six rounds of a case that takes 100 us times `factor`, on cores of this clock."""
-    with RunFolder.create(path, manifest_of((case,))) as folder:
-        folder.begin(ENVIRONMENT)
-        for number in range(6):
-            latencies = [100.0 * factor * (1 + k / 1e4) for k in range(-15, 15)]
-            record(folder, case, number, latencies, environment={"cpu_mhz": mhz})
-    return path
-
-
-@pytest.mark.parametrize(
-    ("runtime", "clocks", "factor", "verdict"),
-    [
-        ("ort-cpu", (3000.0, 2500.0), 1.2, "(clock_changed): the clock changed by -17%"),
-        ("ort-cpu", (2500.0, 3000.0), 1 / 1.2, "(clock_changed): the clock changed by +20%"),
-        ("ort-cpu", (3000.0, 3000.0), 1.2, "slower"),
-        ("ort-cpu", (3000.0, 2500.0), 1.5, "slower"),
-        ("ort-cpu", (3000.0, None), 1.2, "slower"),
-        ("ort-cuda", (3000.0, 2500.0), 1.2, "slower"),
-    ],
-)
-def test_a_changed_clock_is_told_as_that_and_not_as_slower(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    runtime: str,
-    clocks: tuple[float | None, float | None],
-    factor: float,
-    verdict: str,
-) -> None:
-    case = Case("add.onnx", runtime)
-    first = run_on(tmp_path / "a", case, clocks[0], 1.0)
-    second = run_on(tmp_path / "b", case, clocks[1], factor)
-    _, out = told(capsys, "compare", first, second)
-    (line,) = [line for line in out.splitlines() if "  p50  " in line]
-    if verdict == "slower":
-        assert line.endswith(verdict)
-    else:
-        assert line.endswith("undecided") and f"undecided {verdict}" in " ".join(out.split())
-
-
-def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> None:
-    cases = [
-        Case("/nets/a_graph_with_quite_a_long_name.onnx", runtime, axes={"batch": batch})
-        for batch in (1, 64)
-        for runtime in ("ort-cpu", "openvino-cpu")
-    ]
-    manifest = manifest_of(cases, 4)
-    manifest = replace(manifest, plan={**manifest.plan, "baseline": "ort-cpu"})
-    with RunFolder.create(tmp_path / "run", manifest) as folder:
-        folder.begin(ENVIRONMENT)
-        for case in cases:
-            slower = 1.3 if case.runtime == "openvino-cpu" else 1.0
-            for number in range(4):
-                record(folder, case, number, [slower * (100.0 + number)] * 600)
-    run = read_run(tmp_path / "run")
-    results = Rows().measured(run)
-    comparison = Comparer().outcome_of(run, results)
-    assert comparison is not None and comparison.code == 0, "nobody asked to fail"
-    blocks = run_document(run_result(run, results, comparison), 80)
-    # A command with a path is never broken.
-    lines = [line for line in as_lines(blocks, 80) if str(tmp_path) not in line]
-    assert max(map(len, lines)) <= 80
-    words = " ".join(" ".join(lines).split())
-    assert "against ort-cpu, round by round" in words
-    assert sum("p50" in line and "1.300x" in line and "slower" in line for line in lines) == 2
 
 
 def test_a_long_comparison_is_shortened_and_json_has_all_of_it(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import shlex
 import subprocess
 import sys
@@ -114,18 +113,6 @@ def test_who_may_not_lock_memory_nor_take_a_priority_hears_the_remedy() -> None:
     assert permissions["--realtime"].startswith("not permitted")
     assert "ulimit -r" in permissions["--realtime"]
     assert permissions["--cores"] == as_list(usable_cores())
-
-
-def test_a_limit_on_priorities_is_told() -> None:
-    def set_limit() -> None:
-        give_up()
-        resource.setrlimit(resource.RLIMIT_RTPRIO, (7, 7))
-
-    try:
-        permissions = permitted(set_limit)
-    except subprocess.SubprocessError:
-        pytest.skip("no limit can be raised here")
-    assert permissions["--realtime"].startswith("permitted up to 7")
 
 
 @needs_realtime

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.present.console.catalogue import models_blocks, models_of
-from app.present.console.streams import DEFAULT_WIDTH, ResilientStream, width_of
-from app.present.terminal import as_text
+from app.present.console.streams import ResilientStream
 from app.run_folder.folder import RunFolder
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
@@ -28,18 +26,6 @@ def run(tmp_path: Path) -> Path:
         record(folder, CASE, 0, [10.0, 20.0, 30.0])
         record(folder, OTHER, 0, status="crashed", reason="exit code 3")
     return tmp_path / "run"
-
-
-def test_a_stored_run_is_exported_and_each_file_named(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", "-f", "csv, json,trace", str(run)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    files = [Path(line.removeprefix("wrote ")) for line in lines]
-    names = [file.name for file in files]
-    tables = ["results.full.csv", "results.csv"]
-    assert names == [*tables, "samples.csv", "results.json", f"{CASE.case_id}.0.json.gz"]
-    assert all(file.is_file() for file in files)
 
 
 def test_of_a_run_with_a_damaged_line_the_rest_is_exported_and_the_line_told(
@@ -234,24 +220,3 @@ def test_a_stream_without_our_characters_gets_them_spelt_in_ascii(
     stream.write(text)
     stream.flush()
     assert raw.getvalue().decode(encoding) == written
-
-
-def test_a_pipe_takes_80_columns_unless_it_is_told_otherwise(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    with (tmp_path / "log").open("w") as file:
-        monkeypatch.setattr(sys, "stderr", file)
-        assert width_of(file) == DEFAULT_WIDTH == 80
-        monkeypatch.setenv("COLUMNS", "132")
-        assert width_of(file) == 132
-        monkeypatch.setenv("COLUMNS", "wide")
-        assert width_of(file) == DEFAULT_WIDTH
-
-
-@pytest.mark.parametrize("width", [60, 80, 200])
-def test_the_list_fits_and_says_where_the_rest_of_it_is(width: int) -> None:
-    text = as_text(models_blocks(models_of(None)), width)
-    assert max(map(len, text.splitlines())) <= width
-    assert text.startswith("name")
-    assert ("no room for" in text) == ("source" not in text.splitlines()[0])

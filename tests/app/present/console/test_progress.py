@@ -94,22 +94,6 @@ def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"
 
 
-def test_a_log_has_the_order_from_the_first_pass_on_and_once_for_each_that_is_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    latencies = {"fake.latency_us": [200.0, 600.0]}
-    log = sweep(tmp_path, monkeypatch, io.StringIO(), rounds=6, code=0, width=80, options=latencies)
-    lines = [line for line in log.splitlines() if not line.startswith("results in ")]
-    assert max(map(len, lines)) <= 80
-    log = re.sub(r"\n +", " ", log)
-    first, *others = log.split("so far ")[1:]
-    assert "latency_us=200" in first.partition(" leads ")[0]
-    assert " round 2" not in log.partition("so far ")[0]
-    assert len(others) == 1 and " round 6" not in log.rpartition("so far ")[0]
-    (ratio,) = re.findall(r"([\d.]+) times as fast as .*\d to \d", others[0].splitlines()[0])
-    assert 2.0 < float(ratio) < 3.5
-
-
 def test_a_round_whose_runs_do_not_count_has_no_place_in_the_order(tmp_path: Path) -> None:
     """One that was stopped before its first turn ended, say: it has samples and no turn."""
     cases = [Case("net.onnx", runtime) for runtime in ("ort-cpu", "openvino-cpu")]

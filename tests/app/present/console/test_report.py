@@ -134,24 +134,6 @@ def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
     assert text.count(rendering.message(diagnostic("outliers", share=0.05))) == 1
 
 
-def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> None:
-    cases = [
-        replace(Case(name, runtime, axes={"batch": 4}), scenario=scenario, threads=threads)
-        for name in ("lstm_large", "file.py:a_factory_with_a_long_name")
-        for runtime in ("fpga:ia-840f", "openvino-cpu")
-        for scenario in (Scenario(), Scenario("paced", 20.0))
-        for threads in (1, 2)
-    ]
-    measured(path, *cases)
-    lines = shown(path, 80).splitlines()
-    table = lines[: next(k for k, line in enumerate(lines) if line.startswith("every measured"))]
-    assert max(map(len, table)) <= 80
-    case_lines = [line for line in lines if "ok" in line.split()]
-    assert len(case_lines) == len(cases)
-    assert all("20.0 µs" in line for line in case_lines), "each row has its median in one piece"
-    assert "published" in "".join(lines) and "…" not in "".join(lines)
-
-
 def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
     cases = [replace(MLP, threads=threads) for threads in (1, 2, 3)]
     with RunFolder.create(path, manifest_of(cases, 1)) as folder:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.plot_data.curves import GapPoint, idleness
 from app.capabilities.operators.present import operator_tables
 from app.cases.case import Case
@@ -19,34 +17,13 @@ from app.cases.jobs import Operator, OperatorTimes, Peak
 from app.formatting.text import TOO_NOISY
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.present.console.check import check_blocks
 from app.present.console.scaling import scaling_tables
-from app.present.console.scenario_tables import gap_figures, gap_tables
-from app.present.svg import svg_document
+from app.present.console.scenario_tables import gap_tables
 from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
-
-RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "fpga:ia-840f", "tensorrt-rtx:sm89")
-
-
-WIDTH = 50
-
-
-def test_runtimes_that_have_no_room_beside_each_other_stand_below() -> None:
-    cases = [Case(model, runtime) for model in ("one.onnx", "two.onnx") for runtime in RUNTIMES]
-    rows = [
-        {**dict.fromkeys(NAMES), "case_id": case.case_id, "status": "unsupported", "reason": "no"}
-        for case in cases
-    ]
-    measured_cases = [MeasuredCase(case, row, None) for case, row in zip(cases, rows, strict=True)]
-    table = as_text(check_blocks(measured_cases), WIDTH).partition("unsupported: all")[0]
-    assert max(map(len, table.splitlines())) <= WIDTH
-    assert table.split().count("unsupported") == len(cases)
-    assert all(table.split().count(runtime) == 1 for runtime in RUNTIMES)
-
 
 CASE = Case("net.onnx", "ort-cpu", axes={"batch": 4})
 
@@ -101,9 +78,6 @@ def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: 
     assert any(line.startswith("of no node of the file") for line in lines)
 
 
-SVG = "{http://www.w3.org/2000/svg}"
-
-
 def row(gap_us: float | None, p50_us: float, runtime: str = "fake") -> Row:
     values: Row = dict.fromkeys(NAMES)
     scenario = "closed_loop" if gap_us is None else "paced"
@@ -152,18 +126,6 @@ def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() 
         ["1.00", "ms", "40.0", "µs", "80.0", "µs", "2.00", "ms", "-"],
         ["5.00", "ms", "200", "µs", "-", "-", "-"],
     ]
-
-
-def test_the_picture_has_a_line_for_each_percentile_and_a_title_for_each_point() -> None:
-    picture = ElementTree.fromstring(svg_document(gap_figures(idleness(ROWS))))
-    lines = [line.attrib["points"].split() for line in picture.iter(f"{SVG}polyline")]
-    assert [len(points) for points in lines] == [3, 2, 2, 1]
-    titles = [title.text for title in picture.iter(f"{SVG}title")]
-    assert "fake, p50 after 5.00 ms: 200 µs" in titles
-    places = [tuple(map(float, point.split(","))) for point in lines[0]]
-    xs, ys = zip(*places, strict=True)
-    assert list(xs) == sorted(xs), "a longer pause is farther right"
-    assert list(ys) == sorted(ys, reverse=True), "what takes longer is higher up"
 
 
 ALONE = Case("net.onnx", "ort-cpu")

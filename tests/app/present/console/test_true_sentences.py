@@ -21,11 +21,10 @@ from app.present.console.export_formats import export
 from app.present.report.page import page
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import MODEL
-from tests.app.run_folder.measured import CHECK, CPU, V80, Speed, make, manifest, measure
+from tests.app.run_folder.measured import CHECK, CPU, V80, Speed, make, measure
 from tests.app.run_folder.runs import record
 from tests.golden.screens import printed, text_of_page
 from tests.seldom import seldom_but
@@ -285,34 +284,3 @@ def test_a_comparison_counts_its_cases_and_verdicts(seed: int, tmp_path: Path) -
     hidden = re.search(r"(\d+) more verdicts?\b", flat)
     assert len(shown) + int(hidden[1] if hidden else 0) == count
     assert not re.findall(rf"(?<![\d.,])1 (?:{_NOUNS}|verdicts)\b", flat)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_sound_folder_is_counted(seed: int, tmp_path: Path) -> None:
-    path = random_run(tmp_path / "run", seed)
-    run = read_run(path)
-    numbers = re.findall(
-        r"([\d,]+) (lines?|rounds?|measured runs?)\b", printed("verify", str(path), columns=160)
-    )
-    counts = {unit.rstrip("s"): int(number.replace(",", "")) for number, unit in numbers}
-    lines = sum(file.read_bytes().count(b"\n") for file in (path / "journal").iterdir())
-    rounds = [result for case in run.cases for result in run.rounds_of(case)]
-    runs = sum(result.iterations for result in rounds)
-    assert counts == {"line": lines, "round": len(rounds), "measured run": runs}
-    assert all((unit[-1] != "s") == (number == "1") for number, unit in numbers)
-
-
-def test_a_constant_size_is_named_and_one_that_a_graph_lacks_is_not(tmp_path: Path) -> None:
-    step = (Case("step.onnx", "ort-cpu", axes={"past_sequence": 64}),)
-    assert "past_sequence 64" in _common_line(tmp_path / "one", step)
-    both = (*step, Case("dense.onnx", "ort-cpu"))
-    assert "past_sequence 64" not in _common_line(tmp_path / "two", both)
-
-
-def _common_line(path: Path, cases: tuple[Case, ...]) -> str:
-    with RunFolder.create(path, manifest(path.name, cases)) as folder:
-        folder.begin({})
-        for case in cases:
-            measure(folder, case, Speed(50.0))
-        write_tables(folder, Rows().of(read_run(path)))
-    return "".join(printed("show", str(path), columns=120).partition("every")[1:])

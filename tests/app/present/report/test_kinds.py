@@ -23,7 +23,6 @@ from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.present.console.run_summary import FASTEST
 from app.present.report.comparison_figures import hosts as drawn
 from app.present.report.figures import timed_cases
 from app.run_folder.folder import RunFolder
@@ -34,9 +33,6 @@ from app.runs.reader import read_run
 from exporters import install_layout
 from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import MODEL
-from tests.app.capabilities.slo_search import searched
-from tests.app.capabilities.tuning import tuned_runs
-from tests.app.present.report.pages import CHROMIUM, answer_in
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
 
 ORT, OV, CARD = (
@@ -114,7 +110,7 @@ def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> 
     assert [round(mark.y) for mark in perfect.marks] == [400_000, 800_000, 1_600_000]
 
 
-def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> None:
+def test_hosts_are_parts_of_one_bar(tmp_path: Path) -> None:
     placed_cases = [replace(ORT, host=host) for host in ("board", "<b>server")]
     with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, rounds=3)) as folder:
         folder.begin(ENVIRONMENT)
@@ -125,17 +121,6 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
                 for number in range(3):
                     latency_us = 20.0 if case.host == "board" else 10.0
                     record(share, case, number, [latency_us] * 400)
-    page = tmp_path / "page.html"
-    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
-    text = page.read_text("utf-8")
-    assert "Throughput of all machines together" in text
-    # Batch 4 in 20 and in 10 us, on machines that have nothing in common.
-    together = text[text.index("hosts together") :].partition("</table>")[0]
-    lines = [re.findall(r">([^<]+)<", line) for line in together.split("<tr")[2:]]
-    assert [row[1] for row in lines] == ["600k/s", "400k/s", "200k/s"]
-    assert [row[2] for row in lines[1:]] == ["67%", "33%"]
-    assert lines[0][2] == "600k to 600k/s" and "&lt;b&gt;server" in lines[1][0]
-    assert "<b>server" not in text
     rows = Rows().measured(read_run(tmp_path / "run"))
     figure = drawn(throughput_over_hosts(read_run(tmp_path / "run"), rows))
     assert figure is not None
@@ -190,44 +175,6 @@ def test_a_search_says_how_far_it_came_and_what_stopped_it(tmp_path: Path) -> No
     assert len(series.cases) == 3
 
 
-def test_a_check_is_a_table_of_words(tmp_path: Path) -> None:
-    manifest = manifest_of((ORT, OV, CARD), rounds=1)
-    manifest = replace(manifest, plan={**manifest.plan, "check": True})
-    with RunFolder.create(tmp_path / "run", manifest) as folder:
-        record(folder, ORT, 0, status="compiles")
-        record(folder, OV, 0, status="unsupported", reason="no <b>")
-        record(folder, CARD, 0, status="unavailable", reason="not here")
-    page = tmp_path / "page.html"
-    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
-    text = page.read_text("utf-8")
-    table = text[text.index("<table>") :].partition("</table>")[0]
-    assert re.search(r'<td class="ok"[^>]*>compiles</td><td class="warning"[^>]*>unsup', table)
-    assert "fpga:v80" not in table, "what is not on the machine is only a reason"
-    assert "Does net compile on" in text
-
-
-COUNT = """
-addEventListener("load", () => setTimeout(() => {
-  const answer = document.createElement("pre");
-  answer.id = "answer";
-  answer.textContent = JSON.stringify([...document.querySelectorAll("figure")].map((figure) =>
-    [figure.querySelector("figcaption").textContent.trim(),
-     figure.querySelectorAll(".wide g[data-cases] > *").length]));
-  document.body.append(answer);
-}, 1500));
-"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
-def test_in_a_browser_each_has_marks(path: Path, tmp_path: Path) -> None:
-    page = tmp_path / "report.html"
-    assert main(["report", str(path), "-o", str(page)]) == 0
-    marks = dict(answer_in(page, COUNT))
-    for heading in ("Top-1", "Weight memory", "Throughput by", "Operators of", "Roofline of"):
-        (count_drawn,) = [count for caption, count in marks.items() if caption.startswith(heading)]
-        assert count_drawn, heading
-
-
 ONE, OTHER = (Case("mlp", runtime, axes={"batch": 1}) for runtime in ("ort-cpu", "openvino-cpu"))
 TWO = replace(ONE, options={"sessions": 2})
 ASKED = Plan(
@@ -268,14 +215,6 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) -> None:
-    text = words_of(several)
-    assert "\nagainst ort-cpu, round by round\n" in text
-    assert re.search(r"openvino-cpu\np50\n.*\n.*\n.*\nslower\n", text)
-    assert "\nscaling\n" in text
-    assert "50%" in text, "two that take twice as long each serve as much as one"
-
-
 def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
     by_folder, by_flags = (
         line
@@ -294,21 +233,6 @@ def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -
     assert parsed_plan.model_dump(exclude=APART) == requested_plan.model_dump(exclude=APART)
 
 
-def test_a_search_has_its_answer_before_its_evidence_and_no_winner_by_luck(tmp_path: Path) -> None:
-    with searched.new_search(tmp_path / "rate", "p99=5ms") as folder:
-        searched.play(folder, searched.Script())
-    with tuned_runs.new_tune(tmp_path / "options", "mean") as folder:
-        tuned_runs.play(folder)
-    for name, answer in (("rate", "\nrates at p99"), ("options", "latency_us=100.0")):
-        words = words_of(tmp_path / name)
-        assert words.index("\nAnswer\n") < words.index(answer) < words.index("\nEvidence\n")
-        assert main(["export", str(tmp_path / name), "-f", "markdown"]) == 0
-        for text in (words, (tmp_path / name / "results.md").read_text()):
-            told = r"\n(- )?fake holds .*/s" if name == "rate" else "the winner against itself"
-            assert re.search(told, text)
-            assert name == "rate" or FASTEST not in text, "its cases were chosen by what they took"
-
-
 @pytest.mark.parametrize("there", ["manifest.json", "results.csv", "."])
 def test_a_slip_of_the_output_costs_no_file_of_a_run(
     several: Path, there: str, capsys: pytest.CaptureFixture[str]
@@ -320,29 +244,3 @@ def test_a_slip_of_the_output_costs_no_file_of_a_run(
     assert main(["report", str(several), "-o", str(path)]) == 2
     assert str(path) in capsys.readouterr().err
     assert not content or path.read_bytes() == content
-
-
-PRINT = """
-addEventListener("load", () => setTimeout(() => {
-  const folded = () => document.querySelectorAll("details:not([open])").length;
-  const told = [];
-  for (const name of ["beforeprint", "afterprint"]) {
-    dispatchEvent(new Event(name));
-    told.push(folded() > 0);
-  }
-  const answer = document.createElement("pre");
-  answer.id = "answer";
-  answer.textContent = JSON.stringify({
-    told, reached: [...document.querySelectorAll(".scroll, pre")].every((one) =>
-      one.id === "answer" || one.tabIndex === 0) });
-  document.body.append(answer);
-}, 500));
-"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
-def test_a_page_is_printed_with_all_that_is_folded(several: Path) -> None:
-    out = several.with_name("print") / "r.html"
-    assert main(["report", str(several), "-o", str(out)]) == 0
-    answer = answer_in(out, PRINT, dark=True)
-    assert answer == {"told": [False, True], "reached": True}

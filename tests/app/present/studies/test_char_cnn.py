@@ -111,13 +111,6 @@ def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Pat
     assert multiple[0] == "3 devices share the inputs, fake:0+1+2"
     # Runs of one lane each as they were made: as many a second as on one.
     assert multiple[1:] == ["250/s", "250/s", "1.00 (1 round)"]
-    by_batch = next(table for table in tables(text) if table[0][0] == "batch")
-    assert by_batch[0] == ["batch", "ort-cpu", "fake"]
-    make_run(tmp_path / "alone", "char-cnn/steps", ["ort-cpu"], latency_us)
-    results = found_in(tmp_path / "alone", load_study("char-cnn/steps"))
-    rows = tables(as_markdown(page(study("char-cnn/steps"), results)))[0]
-    (first,) = (row for row in rows if row[0] == "Naive CUDA conv1d")
-    assert first[3:] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
 
 
 def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.analysis.comparison.published_figures import neurio_blocks
 from app.cases.errors import PlanError
 from app.cases.round import MEASURED
 from app.formatting import text
@@ -39,31 +37,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> tuple[
         code, out, errors = run(*HALF, "--preset", "glance", "--rounds", "1", "--out", str(folder))
     assert code == 0, errors
     return folder, out
-
-
-def test_each_figure_stands_under_its_configuration(measured: tuple[Path, str]) -> None:
-    """The other 80 of the page have empty cells, and the page says that they are not in the run."""
-    folder, _ = measured
-    page = (folder / "study.md").read_text("utf-8")
-    places: dict[str, list[tuple[list[str], list[str]]]] = {}
-    for table in [entry for entry in tables(page) if entry[0][0] == "Block"]:
-        for heading, line in zip(table[1::2], table[2::2], strict=True):
-            places.setdefault(heading[0], []).append((heading[2:], line[2:]))
-    for block in neurio_blocks():
-        for labels, line in places[block.block]:
-            assert labels[block.config - 1] == block.label
-            assert bool(line[block.config - 1]) == (block.model in MODELS)
-    assert "not part of this run: conv1d\\_f32\\_s1" in page
-
-
-def test_result_files_have_neurios_fields(measured: tuple[Path, str]) -> None:
-    folder, out = measured
-    for part, model in zip(("layers", "cells"), MODELS, strict=True):
-        (profile,) = json.loads((folder / f"neurio-{part}-fake.json").read_text("utf-8"))
-        assert profile["model"]["model_name"] == model
-        assert profile["runtime"]["name"] == "fake"
-        assert len(profile["inference"]["inference_time"]) > 1
-        assert f"wrote {folder}/neurio-{part}-fake.json" in out
 
 
 def test_a_run_that_is_there_or_is_resumed_has_its_page_again(
@@ -155,17 +128,13 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     [
         (["volo"], "there is no study called 'volo': did you mean 'vollo'?"),
         (["vollo", "--batch", "4"], "--batch: the study vollo compares with figures at batch 1"),
-        (["vollo", "--suite", "cells"], "--suite: graphlap study has no such option"),
-        (["vollo", "--check"], "--check: graphlap study has no such option"),
         (["vollo", "a", "b"], "a study pages one run, and 2 are named"),
         (["vollo", "a", "--rounds", "2"], "--rounds cannot be used with the run a"),
         (["vollo", "--resume", "a", "--models", "mlp"], "--models cannot be used with the run in"),
         (["vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
-        (["dlmark", "--models", "alexnett"], "no model 'alexnett': did you mean 'alexnet'?"),
         (["dlmark", "nowhere"], "nowhere has no part of the study dlmark"),
         (["dlmark", "--resume", "nowhere"], "nowhere has no part of the study dlmark"),
         (["dlmark", "--out", "taken", "--models", "alexnet"], "taken is there already"),
-        (["dlmark", "--scenario", "offline"], "--scenario: graphlap study has no such option"),
     ],
 )
 def test_what_means_nothing_is_refused_before_anything_is_written(
@@ -237,29 +206,6 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
         figure = float(rate.removesuffix("/s").rstrip("kM")) * scale
         assert figure == pytest.approx(float(row["throughput_per_s"]), rel=6e-3)
     assert "Accuracy against throughput (1 of 1)" not in out, "progress is no answer"
-
-
-@pytest.mark.rare
-def test_parts_without_the_models_that_are_asked_for_are_named(trained: tuple[Path, str]) -> None:
-    folder, _ = trained
-    assert [path.name for path in sorted(folder.iterdir())] == ["accuracy", "study.md"]
-    page = (folder / "study.md").read_text("utf-8")
-    absent = "Throughput and memory by batch size, The largest batch, Throughput by device"
-    assert f"not part of this run: {absent}" in page
-    assert "![measured top\\-1" in page or "![measured top-1" in page
-    assert "](accuracy/accuracy.svg)" in page
-    assert (folder / "accuracy" / "accuracy.svg").exists()
-
-
-@pytest.mark.rare
-def test_a_run_of_parts_has_its_page_again(trained: tuple[Path, str]) -> None:
-    folder, _ = trained
-    content = (folder / "study.md").read_bytes()
-    (folder / "study.md").unlink()
-    for words in ([str(folder)], ["--resume", str(folder)]):
-        _, out, errors = run("study", "dlmark", *words)
-        assert (folder / "study.md").read_bytes() == content, errors
-        assert f"wrote {folder / 'study.md'}" in out
 
 
 def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path) -> None:

@@ -128,8 +128,3 @@ def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said
     make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
     results = found_in(tmp_path / "run", load_study("vollo"))
     assert f"\n{said}" in as_markdown(page(study("vollo"), results))
-
-
-def test_the_page_says_how_to_have_it_again(told: str) -> None:
-    again = told.rpartition("```\n")[0].rpartition("```\n")[2].strip()
-    assert again == ("graphlap study vollo --runtimes ort-cpu,torch-cpu --rounds 3 --budget 900s")
