@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from app.cli.parsers import parse
 from app.cli.table import BY_NAME, COMMANDS, EXAMPLES
 from app.plan.settings.table import accepted_by
 from tests.app.cli.headless.batch import run
-from tests.checkout import ROOT
 
 MEASURE = ("--runtimes", "fake", "--preset", "brief", "--rounds", "1")
 
@@ -69,32 +67,12 @@ def test_each_command_prints_every_format(
     assert len(set(outputs.values())) == 4
 
 
-def test_a_comparison_goes_through_a_pipe(runs: tuple[str, str]) -> None:
-    """Progress and notes are on standard error, and the pipe has one JSON object."""
-    result = subprocess.run(
-        [sys.executable, "-m", "app", "compare", *runs, "-f", "json"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    comparison = json.loads(result.stdout)
-    assert comparison["format"] == "graphlap-comparison"
-    assert [case["case"] for case in comparison["cases"]] == ["mlp · fake"]
-
-
 def test_a_run_prints_its_document_and_progress_apart(tmp_path: Path) -> None:
     words = ("run", "mlp", *MEASURE, "-f", "json", "--out", str(tmp_path / "run"))
     code, out, errors = run(*words)
     assert code == 0
     assert {block["type"] for block in json.loads(out)["blocks"]} >= {"table", "paragraph"}
     assert "round 1" in errors
-
-
-def test_a_quiet_run_writes_nothing_to_standard_error(tmp_path: Path) -> None:
-    code, out, errors = run("run", "mlp", *MEASURE, "--quiet", "--out", str(tmp_path / "run"))
-    assert (code, errors) == (0, "")
-    assert "mlp" in out
 
 
 @pytest.mark.parametrize("words", [("--no-color",), ()])
@@ -117,15 +95,6 @@ def test_colours_are_switched_off(
     assert main(["show", runs[0], *words]) == 0
     assert terminal.getvalue()
     assert "\x1b[" not in terminal.getvalue()
-
-
-def test_an_unknown_format_is_refused_before_anything_is_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run"
-    assert main(["run", "mlp", *MEASURE, "-f", "jsn", "--out", str(out)]) == 2
-    assert "'json'" in capsys.readouterr().err
-    assert not out.exists()
 
 
 def first_words(page: str) -> list[str]:
@@ -160,16 +129,6 @@ def test_the_exit_codes_are_those_that_the_program_ends_with() -> None:
 def test_the_options_that_a_page_names_are_those_of_a_run(topic: str) -> None:
     flags = {setting.flag for setting in accepted_by("run")}
     assert set(re.findall(r"--[a-z-]+", PAGES[topic]())) <= flags
-
-
-@pytest.mark.parametrize("topic", PAGES)
-def test_each_page_is_printed_and_fits_80_columns(
-    topic: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["help", topic]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 5
-    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("command", ["slo", "tune", "export"])

@@ -18,7 +18,6 @@ from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import load_suite
 from app.plan.runtime_selection import with_default_runtimes
-from tests.app.cli.headless.batch import rows, run
 from tests.app.sweep.sweeps import write_add_graph
 
 
@@ -140,23 +139,10 @@ def test_two_answers_to_what_is_measured_are_refused(words: list[str]) -> None:
     assert caught.value.remedy
 
 
-def test_a_file_alone_is_measured_without_rows_that_say_nothing(folder: Path) -> None:
-    out = folder / "run"
-    code, output, _ = run("nets/a.onnx", "--preset", "glance", "--rounds", "1", "--out", str(out))
-    assert code == 0
-    assert output
-    result_rows = rows(out)
-    assert "ort-cpu" in {row["runtime"] for row in result_rows}
-    assert {row["status"] for row in result_rows} == {"ok"}
-    assert {row["clock"] for row in result_rows} == {"wall"}
-
-
 @pytest.mark.parametrize(
     ("words", "key", "value"),
     [
         (["slo", "mlp", "--target", "p99=5ms"], "slo", "p99=5ms"),
-        (["tune", "mlp", "--goal", "p99"], "tune", "p99"),
-        (["noise", "mlp", "-n", "7"], "aa", 7),
         (["noise", "mlp"], "aa", 20),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
