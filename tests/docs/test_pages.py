@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import tomllib
@@ -21,10 +20,9 @@ from app.cli.table import BY_NAME as COMMANDS
 from app.plan.configuration import configurations
 from app.plan.plan import named_lengths, plan_of_file
 from app.present.studies.study import STUDIES, WHOLES
-from app.stats.required_rounds import rounds_needed
 from exporters.user_module import bring
 from tests.benchmarks.__main__ import BENCHMARKS
-from tests.benchmarks.tables import benchmarks_of, tables_in, with_tables, write
+from tests.benchmarks.tables import benchmarks_of
 from tests.checkout import ROOT
 from tests.documents.page import PAGE, Statement, catalogue, operators, rows_of, statements
 from tests.documents.page import page as documents_page
@@ -63,18 +61,6 @@ def test_the_lengths_are_those_of_the_profiles() -> None:
         longer = f", {lengths.contended_spread_s:g} s under other load"
         is_longer = lengths.contended_spread_s > lengths.spread_s
         assert spread == f"{lengths.spread_s:g} s" + (longer if is_longer else "")
-
-
-def test_the_rule_of_thumb_for_rounds_is_what_a_row_would_say() -> None:
-    text = " ".join(PLAN_FILE.read_text("utf-8").split())
-    spreads = (0.01, 0.03, 0.1, 0.3)
-    # Of 200 rounds the deviation is known; what is needed is then no more than there are.
-    scale = math.sqrt(199 / 200)
-    needed_rounds = [
-        rounds_needed([math.exp(-s * scale), math.exp(s * scale)] * 100) for s in spreads
-    ]
-    assert "a deviation of 1, 3, 10 and 30 %" in text
-    assert "takes {}, {}, {} and {} rounds".format(*needed_rounds) in text
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
@@ -173,12 +159,6 @@ def options() -> frozenset[str]:
     return frozenset(name for parser in parsers for name in parser._option_string_actions)
 
 
-def test_each_word_has_one_entry() -> None:
-    words = [word for word, _, _ in ENTRIES]
-    assert len(words) > 40
-    assert len(set(words)) == len(words)
-
-
 @pytest.mark.parametrize("place", {row[2]: None for row in ENTRIES})
 def test_an_entry_refers_to_what_exists(place: str) -> None:
     for name in re.findall(r"`([^`]+)`", place):
@@ -206,21 +186,6 @@ def test_each_line_of_a_table_says_who_tries_it() -> None:
     assert all("::test_" in line or "| the same" in line for line in rows)
 
 
-OUTPUT = "a sentence\n\n| a |\n| --- |\n| 1 |\n\nanother\n| b |\n| --- |\n| 2 |\n"
-
-
-TABLES_PAGE = """Before.
-
-<!-- benchmark: aa 2 -->
-| b |
-| --- |
-| 0 |
-<!-- end of benchmark: aa 2 -->
-
-After, | no table.
-"""
-
-
 def test_every_table_of_a_page_is_of_a_benchmark() -> None:
     pages = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
     names = set().union(*map(benchmarks_of, pages))
@@ -229,20 +194,6 @@ def test_every_table_of_a_page_is_of_a_benchmark() -> None:
         assert name in BENCHMARKS
     for page in pages:
         assert page.count("<!-- benchmark: ") == page.count("<!-- end of benchmark: ")
-
-
-def test_a_table_is_replaced_and_the_rest_of_the_page_stays(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(TABLES_PAGE, "utf-8")
-    assert write("other", OUTPUT, tmp_path) == []
-    assert write("aa", OUTPUT, tmp_path) == [page]
-    assert page.read_text("utf-8") == TABLES_PAGE.replace("| 0 |", "| 2 |")
-
-
-def test_a_table_that_the_benchmark_does_not_print_is_refused() -> None:
-    assert len(tables_in(OUTPUT)) == 2
-    with pytest.raises(ValueError, match="aa"):
-        with_tables(TABLES_PAGE, "aa", tables_in(OUTPUT)[:1])
 
 
 RESULTS = {"equal", "differs", "inferred", "not reproduced"}
