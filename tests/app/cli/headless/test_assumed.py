@@ -23,10 +23,6 @@ resized (float[batch,3,64,64] x, int64[2] size, float[batch,points,2] at) => (fl
 RESHAPED = """
 reshaped (float[batch,frames,8] x) => (float[] y)
 { to = Constant <value = int64[3] {1, 50, 8}> () y = Reshape(x, to) }"""
-CACHED = """
-cached (float[batch,1,8] x, float[batch,past,8] cache, float[batch,total] mask) => (float[] y)
-{   all = Concat <axis = 1> (cache, x) axis = Constant <value = int64[1] {2}> ()
-    wide = Unsqueeze(mask, axis) y = Mul(all, wide) }"""
 ASKED = """
 asked (float[batch,1,8,8] x, int64[2] size, float[batch,points,2] at) => (float[] y, float[] z) {
     ends = Constant <value = int64[2] {1, 1}> () all = Concat <axis = 0> (ends, size)
@@ -83,14 +79,6 @@ def test_a_fixed_reshape_takes_no_other_size(tmp_path: Path) -> None:
     answer, finished = measured(RESHAPED, tmp_path)
     assert [line.factors for line in finished.sensitivities.values()] == [{"frames": None}]
     assert "frames takes no other size" in answer
-
-
-@pytest.mark.usefixtures("time_enough")
-def test_sums_follow_the_axis_that_is_doubled(tmp_path: Path) -> None:
-    _, finished = measured(CACHED, tmp_path, "--axis", "total=129")
-    (found,) = finished.sensitivities.values()
-    assert list(found.factors) == ["past"]
-    assert found.factors["past"] is not None
 
 
 @pytest.mark.parametrize("words", [("--no-sensitivity",), ("--axis", "frames=50")])

@@ -86,19 +86,8 @@ def test_each_row_says_whether_and_how_its_model_compiles(checked: Checked) -> N
     assert "fastest" not in checked.out
 
 
-def test_the_table_has_a_word_for_each_and_a_line_for_each_reason(checked: Checked) -> None:
-    lines = checked.out.splitlines()
-    heading = next(line for line in lines if line.startswith("model"))
-    assert heading.split() == ["model", *RUNTIMES.split(",")[:-1]], "no column of what is not here"
-    line_text = next(line for line in lines if line.startswith("vendor.onnx"))
-    assert line_text.split()[1:] == ["unsupported"] * 4
-    assert [line for line in lines if line.startswith("unavailable: 3 cases")]
-    compiling = sum(row["status"] == "compiles" for row in rows(checked.folder))
-    assert f"15 cases: {compiling} compiles, 2 partial, 3 unavailable" in checked.out
-
-
 def test_what_does_not_run_there_fails_a_run_that_is_strict(
-    checked: Checked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run is complete, so that to resume it only asks for its exit code anew."""
     assert checked.code == 0
@@ -107,12 +96,6 @@ def test_what_does_not_run_there_fails_a_run_that_is_strict(
     assert main(["resume", "run", "--strict"]) == 1
     assert recorded(checked.folder) == count_before
     assert main(["resume", "run", "--budget", "1m"]) == 2, "a check takes no budget"
-    assert main(["resume", "run", "-f", "markdown"]) == 0
-    page = capsys.readouterr().out
-    page = page[page.index("# Will it run there") :]
-    assert "| model | ort-cpu | openvino-cpu |" in page
-    assert re.search(r"^\| det.onnx \| compiles \| \w+ \| partial \|", page, re.MULTILINE)
-    assert "| ort-cuda | not on this machine |" in page
 
 
 def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(

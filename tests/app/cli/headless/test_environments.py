@@ -57,18 +57,6 @@ def swept(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Swe
         yield Swept(str(python), folder, code, out, {row["runtime"]: row for row in rows(folder)})
 
 
-def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
-    python = make_environment(work / "there", "numpy", "onnxruntime")
-    run(
-        "check", "--models", "add.onnx", "--out", "run", "--runtimes",
-        "ort-cpu@there,openvino-cpu@there", "--python", f"there={python}",
-    )  # fmt: skip
-    compiled_row, lacking = rows(work / "run")
-    assert compiled_row["status"] == "compiles" and lacking["status"] == "unavailable"
-    assert compiled_row["engine_path"].startswith(str(work / "there"))
-    assert f"{python} -m pip install openvino" in lacking["reason"]
-
-
 def test_an_interpreter_that_goes_while_a_sweep_runs_takes_its_own_cases_alone(work: Path) -> None:
     python = make_environment(work / "there", "numpy", "onnxruntime")
     grid = {"models": ["add.onnx"], "runtimes": ["ort-cpu@there", "ort-cpu"]}
@@ -141,15 +129,6 @@ def test_without_a_terminal_the_command_that_installs_is_named(work: Path) -> No
     assert code == 2
     assert f"--runtimes {SPEC}" in errors and "--install" in errors
     assert not (work / "out").exists() and not environments_folder().exists()
-
-
-@pytest.mark.usefixtures("wheels")
-def test_a_release_that_there_is_not_is_one_sentence(work: Path) -> None:
-    code, _, errors = run("run", "add.onnx", "--runtimes", "ort-cpu@0.9", "--install")
-    assert code == 2
-    assert errors.splitlines()[-1].startswith("graphlap: ")
-    assert "onnxruntime==0.9.*" in errors and "--python 0.9=PATH" in errors
-    assert list(environments_folder().iterdir()) == []
 
 
 @pytest.mark.usefixtures("wheels")

@@ -49,21 +49,6 @@ def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> 
     assert "null(mlp)" not in out, "a no-op copy is no contender, and has no operators"
 
 
-def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> None:
-    code, _, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--precision", "int8", "--overhead",
-        "--out", "run",
-    )  # fmt: skip
-    assert code == 0, errors
-    twin = by_name(work / "run")["null(mlp)", "ort-cpu"]
-    assert (twin["status"], twin["precision_requested"], twin["precision"]) == (
-        "ok",
-        "int8",
-        "fp32",
-    )
-    assert "precision_changed" not in twin["warning_codes"]
-
-
 COLD = ("--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", "1")
 
 

@@ -25,7 +25,6 @@ from tests.app.cli.headless.batch import FAKE, run
 from tests.app.cli.headless.faulty_runs import (
     FAST_US,
     SLOW_US,
-    Facts,
     ended,
     made,
     other_clock,
@@ -89,23 +88,6 @@ def fast_id(run_folder: Path) -> str:
         case["case_id"] for case in manifest["cases"] if case["options"]["latency_us"] == FAST_US
     ]
     return str(case_id)
-
-
-@pytest.mark.parametrize(
-    ("reason", "facts"),
-    [
-        ("unsupported", ended("unsupported")),
-        ("crashed", ended("crashed")),
-        ("other_clock", other_clock),
-    ],
-)
-def test_a_case_that_cannot_be_judged_fails_the_gate_of_its_own_run(
-    runs: Path, here: Path, reason: str, facts: Facts
-) -> None:
-    folder = paired(here, runs / "add.onnx", facts=facts)
-    code, answer = judge("resume", folder)
-    assert (code, reasons(answer)) == (1, [(reason, fast_id(folder))])
-    assert answer["counts"] == dict.fromkeys(("faster", "slower", "same", "undecided"), 0)
 
 
 def test_what_is_slower_weighs_more_than_what_failed(runs: Path, here: Path) -> None:
@@ -208,54 +190,29 @@ def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     assert (code, reasons(answer)) == (1, [("not_run", fast_id(runs / "whole"))])
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--rounds", "2"),
-        ("--preset", "glance"),
-        ("--plan", "short.toml"),
-        ("--rounds", "8", "--budget", "200ms"),
-        ("--rounds", "3", "--largest-batch"),
-        ("--rounds", "3", "--runtimes", "fake,fpga:v80", "--baseline", "fake"),
-    ],
-)
 def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
-    runs: Path, here: Path, arguments: tuple[str, ...]
-) -> None:
-    Path("short.toml").write_text(
-        'preset = "glance"\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["fake"]\n'
-    )
-    models = () if "--plan" in arguments else ("--models", "add.onnx")
-    option: tuple[str, ...] = ("--option", "fake.latency_us=200,400")
-    baseline_options = ("--baseline", FASTER)
-    if "--largest-batch" in arguments:
-        baseline_options = ("--against", str(runs / "whole"))
-        option = ()
-    command = ("--headless", *models, *FAKE, *option, *baseline_options, *arguments, "--out", "run")
-    assert run(*command, "--fail-on", "slower")[0] == 2
-    assert not Path("run").exists()
-
-
-def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_measured(
     runs: Path, here: Path
 ) -> None:
+    """By the plan, or because the stored run can decide nothing."""
     graph = runs / "add.onnx"
     made(here / "few", plan_of(graph, rounds=2))
     made(here / "other", plan_of(graph, (900.0,)))
     made(here / "tail", plan_of(graph, percentiles=[12.5]))
-    command = ("--headless", "--models", str(graph), *FAKE, "--option", "fake.latency_us=200,400")
-    for stored_run in ("few", "other", "tail"):
-        more = ("--against", stored_run, "--fail-on", "slower", "--out", "run")
-        assert run(*command, "--rounds", "3", *more)[0] == 2, stored_run
+    baseline_options = ("--option", "fake.latency_us=200,400", "--baseline", FASTER)
+    for arguments in (
+        (*baseline_options, "--rounds", "2"),
+        (*baseline_options, "--preset", "glance"),
+        (*baseline_options, "--rounds", "8", "--budget", "200ms"),
+        (*baseline_options, "--rounds", "3", "--runtimes", "fake,fpga:v80", "--baseline", "fake"),
+        ("--against", str(runs / "whole"), "--rounds", "3", "--largest-batch"),
+        *(
+            (*baseline_options[:2], "--against", n, "--rounds", "3")
+            for n in ("few", "other", "tail")
+        ),
+    ):
+        command = ("--headless", "--models", str(graph), *FAKE, *arguments, "--out", "run")
+        assert run(*command, "--fail-on", "slower")[0] == 2, arguments
         assert not Path("run").exists()
-
-
-def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:
-    command = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
-    lengths = ("--preset", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
-    code, answer = judge(*command, "--baseline", FASTER, *lengths)
-    assert code == 1
-    assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled", "not_run"}
 
 
 def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> None:
@@ -276,17 +233,6 @@ def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> 
     for model in models:
         assert sum(f"{model} fake latency_us=300.0 round" in line for line in log.splitlines()) == 2
         assert f"exported {model}" in log
-    failed_run = made(here / "before", plan_three(models))
-    crashed_run = made(here / "after", plan_three(models), lambda _: {"status": "crashed"})
-    code, answer = judge("compare", failed_run, crashed_run)
-    assert code == 1
-    assert len(answer["not_measured"]) == len(answer["not_compared"]) == 3
-
-
-def plan_three(models: list[str]) -> Any:
-    plan = plan_of(Path(models[0]), (300.0,))
-    grid = plan.sweeps[0].model_copy(update={"models": tuple(models)})
-    return plan.model_copy(update={"sweeps": (grid,)})
 
 
 def test_a_case_of_the_baseline_with_nothing_to_compare_fails_the_gate(
@@ -308,23 +254,6 @@ def test_a_case_of_the_baseline_with_nothing_to_compare_fails_the_gate(
     assert len(answer["only_first"]) == 1 and len(answer["cases"]) == 1
 
 
-VALUES: dict[str, tuple[str, Any]] = {
-    "band": ("95%", 0.95),
-    "detect": ("99%", 0.99),
-    "judge": ("mean", ["mean"]),
-    "percentiles": ("50", [50.0]),
-    "checked": ("", False),
-    "tolerance": ("0.5", 0.5),
-    "baseline": ("fake.latency_us=400", "fake.latency_us=400"),
-    "profile": ("glance", "glance"),
-    "rounds": ("3", 3),
-    "precise": ("20%", {"p50": 0.2}),
-    "sequential": ("", True),
-    "budget_s": ("1h", 3600.0),
-}
-"""Of each setting a value as its flag has it and as a file has it."""
-
-
 @pytest.fixture
 def project(work: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: Any) -> Path:
     """The folder of a project with a graph and a stored run, and an empty folder of the user."""
@@ -339,51 +268,15 @@ def project(work: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: Any) 
     return work
 
 
-def gated(key: str, *more: str) -> tuple[int, str, list[dict[str, str]]]:
-    """Exit code, errors and settings of a run with a gate."""
-    other = () if key == "baseline" else ("--baseline", "fake.latency_us=400")
-    rounds = () if key == "rounds" else ("--rounds", "3")
-    answer = Path("v.json")
-    answer.unlink(missing_ok=True)
-    code, _, errors = run(
-        *("run", "add.onnx", "--runtimes", "fake", "--option", "fake.latency_us=200,400"),
-        *("--seed", "1", *other, *rounds, "--fail-on", "slower", "--json", "v.json"),
-        *("--out", "run", *more),
-    )
-    settings = json.loads(answer.read_text("utf-8"))["gate"]["settings"] if answer.exists() else []
-    return code, errors, settings
-
-
-def test_every_setting_of_a_gate_has_a_value_here() -> None:
-    assert set(VALUES) == set(GATE_KEYS)
-
-
-@pytest.mark.parametrize("key", GATE_KEYS)
-def test_a_project_sets_no_gate_by_itself(project: Path, key: str) -> None:
-    row, (words, value) = by_key()[key], VALUES[key]
-    flag = (row.flag, words) if words else (row.flag,)
-    text = f"{row.name} = {toml_value(value)}\n"
-    Path("graphlap.toml").write_text(text)
-    code, errors, _ = gated(key)
-    assert code == 2
-    for name in (str(project / "graphlap.toml"), row.name, "--trust-project"):
-        assert name in errors
-    # Where the settings are taken, the folder is what is refused: nothing is measured.
-    Path("run").mkdir()
-    Path("run", "file").touch()
-    code, errors, _ = gated(key, *flag)
-    assert code == 2 and "--trust-project" not in errors
-    Path("graphlap.toml").rename(user_file())
-    code, errors, _ = gated(key)
-    assert code == 2 and "--trust-project" not in errors
-
-
 def test_a_gate_names_the_origin_of_its_threshold(runs: Path, project: Path) -> None:
     """Of a run that is measured, and of two that are there."""
     names = {by_key()[key].name for key in GATE_KEYS}
-    _, _, measured_settings = gated("band", "--threshold", "95%")
+    _, answer = judge(
+        *("run", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400", "--rounds", "3"),
+        *("--baseline", "fake.latency_us=400", "--threshold", "95%", "--out", "run"),
+    )
     own, own_project = Path("own.toml"), Path("graphlap.toml")
-    answers = [(measured_settings, "command line", 0.95)]
+    answers = [(answer["gate"]["settings"], "command line", 0.95)]
     for file, more, origin, value in (
         (None, (), "default", 0.02),
         (own_project, ("--trust-project",), f"project {project / 'graphlap.toml'}", 0.95),
@@ -399,6 +292,34 @@ def test_a_gate_names_the_origin_of_its_threshold(runs: Path, project: Path) -> 
         assert {entry["name"] for entry in settings} == names
         (entry,) = [entry for entry in settings if entry["name"] == "threshold"]
         assert (entry["origin"], float(entry["value"])) == (origin, value)
+
+
+VALUES: dict[str, Any] = {
+    "band": 0.95,
+    "detect": 0.99,
+    "judge": ["mean"],
+    "percentiles": [50.0],
+    "checked": False,
+    "tolerance": 0.5,
+    "baseline": "fake.latency_us=400",
+    "profile": "glance",
+    "rounds": 3,
+    "precise": {"p50": 0.2},
+    "sequential": True,
+    "budget_s": 3600.0,
+}
+
+
+def test_a_project_sets_no_gate_by_itself(project: Path) -> None:
+    assert set(VALUES) == set(GATE_KEYS)
+    command = ("run", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400", "--out", "run")
+    for key, value in VALUES.items():
+        Path("graphlap.toml").write_text(f"{by_key()[key].name} = {toml_value(value)}\n")
+        judged = () if key == "baseline" else ("--baseline", FASTER)
+        code, _, errors = run(*command, *judged, "--fail-on", "slower")
+        assert code == 2
+        for name in (str(project / "graphlap.toml"), by_key()[key].name, "--trust-project"):
+            assert name in errors, key
 
 
 def test_two_gates_of_one_project_agree(project: Path) -> None:

@@ -7,20 +7,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto
 
 from app.cases.column import pairs_in
-from exporters.messages import ExportRequest
-from exporters.types import load_reference
-from exporters.worker import export
 from runtimes.openvino.library import library
 from runtimes.session.precision import multiplies_bf16
 from tests.app.cli.headless.batch import rows, run
 from tests.exporters.pytorch import networks
 from tests.exporters.support import model_of
-
-FLOAT, INT64, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
-
 
 FILE = str(Path(networks.__file__))
 
@@ -80,21 +73,3 @@ def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str,
         assert row["status"] in (("ok",) if fits else refused), row["reason"]
         assert fits or "--axis total=" in row["reason"]
     assert sum(row["status"] == "ok" for row in unfit_rows) >= 2, out + log
-
-
-def test_a_file_that_takes_none_of_the_sizes_has_inputs_alone(tmp_path: Path) -> None:
-    save_cached(tmp_path / "step.onnx")
-    points = tuple({"past": 1, "step": 1, "total": total} for total in (4, 5))
-    request = ExportRequest(str(tmp_path / "step.onnx"), points=points, cache_dir=str(tmp_path))
-    model, _ = export(request)
-    assert len(model.references) == len(model.unfit) == 2 and not model.reference
-    assert all(not load_reference(file).outputs for file in model.references.values())
-    fitting = {"past": 1, "step": 1, "total": 2}
-    request = ExportRequest(
-        str(tmp_path / "step.onnx"), points=(points[0], fitting), cache_dir=str(tmp_path)
-    )
-    model, _ = export(request)
-    assert len(model.references) == 2 and len(model.unfit) == 1
-    assert model.at(points[0]).uncompared and not model.at(fitting).uncompared
-    assert model.at(points[0]).unfit_at and not model.at(fitting).unfit_at
-    assert np.prod(model.inputs[0].shape_at(model.axes)) == 4

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import shlex
 import subprocess
 import sys
@@ -13,42 +10,27 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cli import open as open_command
 from exporters.cache import default_limit_bytes
-from exporters.models import catalogue
 from tests.app.cli.headless.batch import FAKE, rows, run
 from tests.checkout import ROOT
 
 TWICE = "--option fake.latency_us=200,400 --baseline fake.latency_us=200"
 REFUSED = (
     ("--suite startr", "did you mean 'starter'?"),
-    ("--models mlp --batch x", "--batch x"),
     ("--models mlp --batch 1,,2", "empty part"),
-    ("--models mlp --axis batch", "write it as"),
-    ("--models mlp --precision fp23", "did you mean 'fp32'?"),
-    ("--models mlp --runtimes torch-cpu,ort-cpu --precision fp8", "torch-cpu does not execute fp8"),
     ("--models mlp --plot x.svg", "the plan has fewer than three: add --idle-sweep 20us..1s"),
-    ("--models mlp --idle-policy spinn", "did you mean 'spin'?"),
     ("--models mlp --export parket", "did you mean 'parquet'?"),
-    ("--models mlp --option fake.seed=x", "fake.seed=x is not an integer"),
-    ("--models mlp --option fake.latency_us=-1", "the least is 0"),
     ("--models mlp --memory-limit 8", "8GiB"),
-    (f"--models mlp --memory-limit 1{'0' * 400}GiB", "8GiB"),
     ("--models add.onnx --inputs /dev/zero", "is no file"),
-    ("--models add.onnx --input-range x=3", "--input-range x=3 is no range: write it as 0:1"),
     ("--models add.onnx --input-range x=3:1", "begins above its end"),
     ("--models add.onnx --state next", "--state 'next' can't be understood"),
     ("--plan deep.toml", "nested too deeply"),
-    ("--models mlp --largest-batch --batch 1,2", "give --batch one value"),
     ("--models add.onnx --cores 8191", "core 8191 is not there"),
     ("--models add.onnx --realtime 1", "give --cores"),
-    ("--models mlp --cold-start many", "--cold-start many"),
     ("--models mlp --cold-start 3 --page-cache cold", "--page-cache cold is not known"),
-    ("--models mlp --aa 2 --rounds 2", "give --rounds 3 or more"),
     ("--models mlp --aa 2 --rounds 3 --against .", "give one of them"),
     ("--models mlp --fail-on slower", "--fail-on belongs to a comparison, and none is asked for"),
     (f"--models mlp {TWICE} -f markdown --sort p99", "--sort"),
-    (f"--models mlp {TWICE} --fail-on faster", "--fail-on faster is not known"),
     (f"--models mlp {TWICE} --json no/v.json", "--json no/v.json: its folder is not there"),
     ("--models mlp --bach 1", "did you mean '--batch'?"),
     ("--models", "expected one argument"),
@@ -60,7 +42,6 @@ REFUSED = (
     ("--models mlp --out /proc/run", "not writable"),
     ("--resume absent", "no run folder"),
     ("--resume future", "schema 99"),
-    ("--resume future --batch 2", "--batch"),
 )
 """What is given to the batch mode -> what its one sentence holds."""
 
@@ -123,39 +104,6 @@ def test_the_batch_parent_imports_no_engine() -> None:
     assert not set(result.stdout.split()) & set(HEAVY)
 
 
-AT_FIRST = """
-import sys
-from app.__main__ import main
-write = lambda log, text: sys.exit(print(text, *sys.modules))
-sys.stderr = type("Log", (), {"encoding": "", "write": write})()
-main(["run", "add.onnx"])
-"""
-
-
-def test_the_first_line_comes_before_what_looks_and_measures(work: Path) -> None:
-    command = [sys.executable, "-c", AT_FIRST]
-    first = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    assert first.startswith("reading add.onnx, to measure 4 rounds of each case on")
-    late = {"app.cli.headless", "app.present.console.answer", "app.sweep", "scipy", "onnx", *HEAVY}
-    assert not set(first.split()) & late
-
-
-def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "--format", "json"]) == 0
-    as_json = json.loads(capsys.readouterr().out)
-    assert main(["models", "--format", "csv"]) == 0
-    as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [row["name"] for row in as_json] == list(catalogue.names())
-    assert [row["name"] for row in as_csv] == list(catalogue.names())
-    assert main(["models"]) == 0
-    table = capsys.readouterr().out
-    assert all(name in table for name in catalogue.names())
-    assert main(["models", "--suite", "layers", "--format", "json"]) == 0
-    layers = {row["name"] for row in json.loads(capsys.readouterr().out)}
-    assert "dense_128_32" in layers < {*catalogue.names()} - {"cnn_tiny"}
-    assert main(["models", "--suite", "layer"]) == 2
-
-
 @pytest.mark.parametrize("arguments", [["open"], ["--models", "mlp"]])
 def test_without_a_display_other_commands_are_named(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -163,14 +111,6 @@ def test_without_a_display_other_commands_are_named(
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     assert main(arguments) == 2
-    assert "graphlap run" in capsys.readouterr().err
-
-
-def test_without_qt_other_commands_are_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(open_command, "find_spec", lambda _: None)
-    assert main(["open"]) == 2
     assert "graphlap run" in capsys.readouterr().err
 
 

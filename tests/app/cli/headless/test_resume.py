@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -161,26 +159,6 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     assert run("verify", "run")[0] == 0
 
 
-def test_pause_and_resume_through_standard_input(work: Path) -> None:
-    command = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "2")
-    process = launch(*command, "--out", "run", steered=True)
-    assert process.stdin
-    process.stdin.write("pause\n")
-    process.stdin.flush()
-    deadline = time.monotonic() + 60
-    live = work / "run" / "live.json"
-    while not live.exists() or json.loads(live.read_text())["state"] != "paused":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    count_before = recorded(work / "run")
-    assert count_before < 2
-    time.sleep(0.5)
-    assert recorded(work / "run") == count_before
-    process.communicate("resume\n", timeout=60)
-    assert process.returncode == 0
-    assert recorded(work / "run") == 2
-
-
 def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> None:
     process = launch(
         *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run"),
@@ -238,47 +216,6 @@ def test_a_file_that_is_missing_for_a_while_costs_its_case_nothing(work: Path) -
     assert run("resume", "run")[0] == 0
     assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
     assert read_run(work / "run").rounds
-
-
-def test_a_model_that_can_not_be_exported_stays_ended(work: Path) -> None:
-    body = "def build():\n    raise ValueError('no such net')\n"
-    (work / "net.py").write_text(body)
-    assert run("--headless", "--models", "net.py:build", *FAKE, *ONE)[0] == 1
-    mtime_ns = (work / "run" / "samples").stat().st_mtime_ns
-    code, _, log = run("resume", "run")
-    assert code == 1
-    assert "0 to measure" in log
-    assert (work / "run" / "samples").stat().st_mtime_ns == mtime_ns
-
-
-LIMITED = """
-import os, resource, sys
-from app.__main__ import main
-import app.cli.headless
-free = int(sys.argv[1])
-limit = len(os.listdir("/proc/self/fd")) - 1 + free
-resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-sys.exit(main(sys.argv[2:]))
-"""
-
-
-def test_too_few_descriptors_end_no_case(work: Path) -> None:
-    """With some number of them a sweep can begin and no export process can be started."""
-    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
-    ends: dict[str, Path] = {}
-    for free in (4, 10, 11, 12):
-        command = [sys.executable, "-c", LIMITED, str(free), *arguments, "--out", f"run{free}"]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert "Traceback" not in result.stderr, result.stderr
-        folder = work / f"run{free}"
-        if (folder / "results.csv").exists():
-            (row,) = rows(folder)
-            ends[row["status"]] = folder
-            if row["status"] == "export_failed":
-                assert "ulimit -n" in row["reason"]
-    folder = ends["export_failed"]
-    assert run("resume", str(folder))[0] == 0
-    assert [row["status"] for row in rows(folder)] == ["ok"]
 
 
 def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) -> None:
