@@ -55,12 +55,17 @@ def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samp
     assert (samples / result.samples).stat().st_size >= 32 * result.iterations
 
 
-def test_a_crash_is_one_result_that_names_the_signal(model: ExportedModel, samples: Path) -> None:
-    jobs = [round_work(model, samples, fail="crash"), round_work(model, samples, latency_us=5.0)]
+def test_a_crash_is_one_result_that_names_the_signal_and_a_hang_ends_at_the_time_limit(
+    model: ExportedModel, samples: Path
+) -> None:
+    hang = round_work(model, samples, fail="hang", time_limit_s=2.0)
+    jobs = [round_work(model, samples, fail="crash"), hang, round_work(model, samples)]
     with Engine(Given(jobs)) as engine:
-        crash, next_result = drive(engine).results
+        crash, timeout, next_result = drive(engine).results
     assert crash.status == "crashed"
     assert "SIGSEGV" in crash.reason
+    assert timeout.status == "timeout"
+    assert "2 s" in timeout.reason
     assert next_result.status == "ok", "the sweep goes on"
 
 
@@ -77,16 +82,8 @@ def test_a_crash_when_the_session_is_closed_takes_nothing_of_the_round_along(
     assert "engine_crashed_at_close" in codes(result.warnings)
 
 
-def test_a_hang_ends_at_the_time_limit(model: ExportedModel, samples: Path) -> None:
-    job = round_work(model, samples, fail="hang", time_limit_s=2.0)
-    with Engine(Given([job])) as engine:
-        (result,) = drive(engine).results
-    assert result.status == "timeout"
-    assert "2 s" in result.reason
-
-
 def test_a_child_that_ignores_the_polite_signal_is_killed_with_its_descendants(
-    model: ExportedModel, samples: Path, tmp_path: Path
+    model: ExportedModel, tmp_path: Path
 ) -> None:
     body = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -94,47 +91,28 @@ def test_a_child_that_ignores_the_polite_signal_is_killed_with_its_descendants(
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\n"
         "time.sleep(600)\n"
     )
-    command = script(tmp_path / "stubborn.py", body)
-    job = round_work(model, samples, time_limit_s=5.0)
-    with Engine(Given([job]), ThisMachine(commands={"round": command})) as engine:
-        (result,) = drive(engine).results
-    assert result.status == "timeout"
+    assert told(tmp_path, model, body, limit_s=5.0).status == "timeout"
     assert_gone(int((tmp_path / "pid").read_text()))
-
-
-def test_a_descendant_that_holds_the_pipes_does_not_hold_up_the_sweep(
-    model: ExportedModel, samples: Path, tmp_path: Path
-) -> None:
-    command = script(tmp_path / "forks.py", "subprocess.Popen(['sleep', '600']); sys.exit(3)")
-    with Engine(
-        Given([round_work(model, samples)]), ThisMachine(commands={"round": command})
-    ) as engine:
-        (result,) = drive(engine).results
-    assert "exit code 3" in result.reason
 
 
 def test_pausing_lets_the_round_end_and_starts_no_other(
     model: ExportedModel, samples: Path
 ) -> None:
-    jobs = [round_work(model, samples, number) for number in range(2)]
-    engine = Engine(Given(jobs))
+    ended: list[int | None] = []
 
     def react(event: Event) -> None:
         if isinstance(event, Started) and round_of(event.work) == 0:
             engine.pause()
+        elif isinstance(event, Completed):
+            ended.append(round_of(event.work))
         elif isinstance(event, Paused):
-            assert [result.round for result in record.results] == [0]
+            assert ended == [0]
             engine.resume()
 
-    record = Heard()
-    with engine:
-        deadline = time.monotonic() + 60
-        while not engine.finished and time.monotonic() < deadline:
-            for event in engine.poll(0.05):
-                record.events.append(event)
-                react(event)
-    assert [type(e) for e in record.events].count(Paused) == 1
-    assert [result.round for result in record.results] == [0, 1]
+    with Engine(Given([round_work(model, samples, number) for number in range(2)])) as engine:
+        record = drive(engine, react)
+    assert len(record.of(Paused)) == 1
+    assert ended == [0, 1]
 
 
 def test_a_stopped_round_does_not_count_and_nothing_follows(
@@ -241,26 +219,18 @@ def test_exporters_are_few_serve_many_and_are_gone_before_a_measurement(
 
 
 def test_an_exporter_that_dies_costs_one_export(model: ExportedModel, tmp_path: Path) -> None:
-    command = exporter(tmp_path, model)
-    with Engine(
-        Given(exports("a", "dies", "b")), ThisMachine(commands={"export": command})
-    ) as engine:
-        record = drive(engine)
-    reply_by_name = replies(record)
-    assert {name: reply.status for name, reply in reply_by_name.items()} == {
-        "a": "ok",
-        "b": "ok",
-        "dies": "export_failed",
-    }
+    place = ThisMachine(commands={"export": exporter(tmp_path, model)})
+    with Engine(Given(exports("a", "dies", "b")), place) as engine:
+        reply_by_name = replies(drive(engine))
+    statuses = {name: reply.status for name, reply in reply_by_name.items()}
+    assert statuses == {"a": "ok", "b": "ok", "dies": "export_failed"}
     assert "SIGABRT" in reply_by_name["dies"].reason
 
 
 def test_an_export_that_hangs_ends_at_its_limit(tmp_path: Path) -> None:
-    command = script(tmp_path / "hangs.py", "time.sleep(600)")
-    source = Given(exports("slow", time_limit_s=0.5))
-    with Engine(source, ThisMachine(commands={"export": command})) as engine:
-        record = drive(engine)
-    (reply,) = replies(record).values()
+    place = ThisMachine(commands={"export": script(tmp_path / "hangs.py", "time.sleep(600)")})
+    with Engine(Given(exports("slow", time_limit_s=0.5)), place) as engine:
+        (reply,) = replies(drive(engine)).values()
     assert reply.status == "export_failed"
     assert "0.5 s" in reply.reason
 
@@ -299,8 +269,9 @@ def told(tmp_path: Path, model: ExportedModel, body: str, limit_s: float = 30.0)
         ("""print('{"event": "result", "case_id": 5}', flush=True)""", "exit code 0"),
         ("""os.write(1, b'\\xff\\xfe{{{\\n' * 1000); sys.exit(3)""", "exit code 3"),
         ("os.write(2, b'?' * (1 << 24) + b'\\nout of paper\\n'); sys.exit(7)", "7: out of paper"),
+        ("subprocess.Popen(['sleep', '60']); sys.exit(3)", "exit code 3"),
     ],
-    ids=["without a word", "cut in a message", "no message of ours", "no text", "megabytes"],
+    ids=["no word", "cut in a message", "no message of ours", "no text", "megabytes", "held pipes"],
 )
 def test_a_worker_that_ends_without_its_result_is_told_as_crashed(
     tmp_path: Path, model: ExportedModel, body: str, reason: str

@@ -8,52 +8,85 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from app.analysis.columns.rows import Rows
-from app.plan.plan import parse_plan
+from app.plan.plan import Plan, parse_plan
 from app.runs.reader import read_run
 from app.sweep.engine import Completed, Dropped, Event, Paused, Started
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.run_scheduler import build_scheduler
-from app.sweep.work.round import RoundWork
 from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
+from tests.exporters.support import model_of
 
 pytestmark = pytest.mark.usefixtures("brief")
 
 
-def events_of(folder: Path, grid: dict[str, object], **plan: object) -> Iterator[Event]:
-    """Those of a sweep of the graph that adds 1, whose run folder is `folder / "run"`."""
+def plan_of(folder: Path, grid: dict[str, object], **plan: object) -> Plan:
+    """Of the graph that adds 1, on ONNX Runtime where `grid` says nothing else."""
     graph = folder / "add.onnx"
     if not graph.exists():
         write_add_graph(graph)
     sweeps = [{"models": [str(graph)], "runtimes": ["ort-cpu"], **grid}]
-    run_plan = parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
+    return parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
+
+
+def events_of(folder: Path, pauses: bool = False) -> Iterator[Event]:
+    """Those of a sweep whose run folder is `folder / "run"`; it is resumed after each pause."""
     with (
-        create_run(run_plan, folder / "run") as folder_run,
+        create_run(plan_of(folder, {}), folder / "run") as folder_run,
         SweepRun(folder_run, ENVIRONMENT) as run,
     ):
         while not run.finished:
             for event in run.step(0.1):
                 yield event
+                if pauses and isinstance(event, Started) and event.work.kind == "round":
+                    run.pause()
+                    pauses = False
                 if isinstance(event, Paused):
                     run.resume()
         run.close(0)
 
 
+def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    events = list(events_of(tmp_path, pauses=True))
+    assert len([event for event in events if isinstance(event, Paused)]) == 1
+    run = read_run(tmp_path / "run")
+    (case,) = run.cases
+    assert [result.status for result in run.rounds_of(case)] == ["ok", "ok"]
+    assert all(result.check for result in run.rounds_of(case))
+
+
+@pytest.mark.parametrize(
+    ("grid", "plan"),
+    [
+        ({"runtimes": ["fake"]}, {}),
+        ({"scenarios": ["poisson:500/s"]}, {}),
+        ({}, {"checked": False}),
+        ({}, {"budget_s": 60.0}),
+        ({}, {"memory_limit": "2GiB"}),
+    ],
+)
+def test_what_another_order_could_change_is_exported_whole_first(
+    tmp_path: Path, grid: dict[str, object], plan: dict[str, object]
+) -> None:
+    with create_run(plan_of(tmp_path, grid, **plan), tmp_path / "run") as folder:
+        rounds = build_scheduler(folder, read_run(folder.path), Rows())
+    first = rounds.next([])
+    assert first is not None
+    assert first.kind == "export"
+
+
 def write_unfit(path: Path) -> None:
     """A graph that reads beyond the end of its input, which shows when it runs."""
-    spec = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
-    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 1])
-    index = helper.make_tensor("index", TensorProto.INT64, [1], [7])
-    node = helper.make_node("Gather", ["x", "index"], ["y"], axis=1)
-    graph = helper.make_graph([node], "unfit", [spec], [result], [index])
-    opsets = [helper.make_opsetid("", 20)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    text = "(float[2,3] x) => (float[2,1] y) { y = Gather <axis = 1> (x, index) }"
+    onnx.save(model_of(text, {"index": np.array([7])}), path)
 
 
 def order(events: Iterator[Event]) -> list[str]:
@@ -68,7 +101,7 @@ def order(events: Iterator[Event]) -> list[str]:
 def test_the_first_round_is_measured_before_the_references_and_ends_after_them(
     tmp_path: Path,
 ) -> None:
-    *first_order, start, end = order(events_of(tmp_path, {}))
+    *first_order, start, end = order(events_of(tmp_path))
     draft, nested = ["draft starts", "draft ends"], ["export starts", "export ends"]
     assert first_order == [*draft, "round starts", *nested, "round ends"]
     assert (start, end) == ("round starts", "round ends")
@@ -87,7 +120,7 @@ def test_a_graph_that_no_reference_can_be_computed_of_is_tried_by_its_engine(
 ) -> None:
     """The round of the draft is dropped, and the engine's own status is recorded, once."""
     write_unfit(tmp_path / "add.onnx")
-    events = list(events_of(tmp_path, {}))
+    events = list(events_of(tmp_path))
     dropped_work = [event.work for event in events if isinstance(event, Dropped)]
     assert [work.kind for work in dropped_work] == ["round"]
     run = read_run(tmp_path / "run")
@@ -95,54 +128,3 @@ def test_a_graph_that_no_reference_can_be_computed_of_is_tried_by_its_engine(
     (result,) = run.rounds_of(case)
     assert result.status in ("run_failed", "compile_failed")
     assert not any((tmp_path / "run" / "samples").iterdir())
-
-
-def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost(
-    tmp_path: Path,
-) -> None:
-    write_add_graph(tmp_path / "add.onnx")
-    grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["ort-cpu"]}
-    run_plan = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
-    pauses = 0
-    with (
-        create_run(run_plan, tmp_path / "run") as run_folder,
-        SweepRun(run_folder, ENVIRONMENT) as run,
-    ):
-        while not run.finished:
-            for event in run.step(0.1):
-                if isinstance(event, Started) and _is_round(event) and not pauses:
-                    run.pause()
-                if isinstance(event, Paused):
-                    pauses += 1
-                    run.resume()
-        run.close(0)
-    assert pauses == 1
-    (case,) = run.cases.values()
-    (result,) = run.run.rounds_of(case)
-    assert result.status == "ok" and result.check is not None
-
-
-@pytest.mark.parametrize(
-    ("grid", "plan"),
-    [
-        ({"runtimes": ["fake"]}, {}),
-        ({"scenarios": ["poisson:500/s"]}, {}),
-        ({}, {"checked": False}),
-        ({}, {"budget_s": 60.0}),
-        ({}, {"memory_limit": "2GiB"}),
-    ],
-)
-def test_what_another_order_could_change_is_exported_whole_first(
-    tmp_path: Path, grid: dict[str, object], plan: dict[str, object]
-) -> None:
-    sweep = {"models": [str(write_add_graph(tmp_path / "add.onnx"))], "runtimes": ["ort-cpu"]}
-    run_plan = parse_plan({"rounds": 1, "sweeps": [{**sweep, **grid}], **plan}, "test")
-    with create_run(run_plan, tmp_path / "run") as folder:
-        rounds = build_scheduler(folder, read_run(folder.path), Rows())
-    first = rounds.next([])
-    assert first is not None
-    assert first.kind == "export"
-
-
-def _is_round(event: Started | Completed) -> bool:
-    return isinstance(event.work, RoundWork)

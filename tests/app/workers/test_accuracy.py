@@ -60,14 +60,11 @@ def test_right_answers_are_counted_beyond_whole_batches(
     assert (result["top1"], result["images"], result["batch_size"]) == (0.75, 100, 64)
 
 
-def test_a_runtime_that_refuses_the_model_says_why(echo: ExportedModel, tmp_path: Path) -> None:
-    result = measured(echo, write_arrays(tmp_path / "a.npz", 64, 0), "torch-cpu")
+def test_what_can_not_be_measured_is_a_reason(echo: ExportedModel, tmp_path: Path) -> None:
+    path = write_arrays(tmp_path / "a.npz", 64, 0)
+    result = measured(echo, path, "torch-cpu")
     assert result["top1"] is None
     assert "no torch module" in result["reason"]
-
-
-def test_more_classes_than_the_model_has_is_a_reason(echo: ExportedModel, tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
     np.savez(path, images=np.zeros((64, 10), np.float32), labels=np.full(64, 10))
     assert "has 10 classes and the labels go up to 10" in measured(echo, path)["reason"]
 
@@ -120,12 +117,16 @@ def test_the_middle_of_the_resized_image_is_cut_out(
 
 
 @pytest.mark.parametrize("size", [(100, 300), (300, 100), (1000, 700)])
-def test_an_image_of_any_size_fills_the_crop(tmp_path: Path, size: tuple[int, int]) -> None:
-    write_folder(tmp_path / "data", {"a": 1}, size)
-    (image,) = open_data(str(tmp_path / "data"), SPEC, (64, 3, 224, 224)).images(0, 1)
-    colour = as_normalised(np.array([[[0, 0, 255]]]))
+@pytest.mark.parametrize(("mode", "colour"), [("RGB", (0, 0, 255)), ("L", 128)])
+def test_an_image_of_any_size_fills_the_crop_a_grey_one_too(
+    tmp_path: Path, size: tuple[int, int], mode: str, colour: Any
+) -> None:
+    (tmp_path / "class").mkdir()
+    Image.new(mode, size, colour).save(tmp_path / "class" / "a.png")
+    (image,) = open_data(str(tmp_path), SPEC, (64, 3, 224, 224)).images(0, 1)
     assert image.shape == (3, 224, 224)
-    assert np.abs(image - colour).max() < 1e-5
+    expected = as_normalised(np.broadcast_to(np.array(colour), (1, 1, 3)))
+    assert np.abs(image - expected).max() < 1e-5
 
 
 def test_classes_are_numbered_in_the_order_of_their_names(tmp_path: Path) -> None:
@@ -137,66 +138,50 @@ def test_classes_are_numbered_in_the_order_of_their_names(tmp_path: Path) -> Non
     assert np.round(reds * 255).tolist() == [0, 1, 1, 2, 2, 2]
 
 
-def test_grey_images_count_as_colour_ones(tmp_path: Path) -> None:
-    (tmp_path / "grey").mkdir()
-    Image.new("L", (256, 256), 128).save(tmp_path / "grey" / "a.jpeg")
-    (image,) = open_data(str(tmp_path), SPEC, (64, 3, 224, 224)).images(0, 1)
-    assert np.abs(image - as_normalised(np.full((1, 1, 3), 128.0))).max() < 1e-5
-
-
-def test_a_folder_without_classes_is_refused(tmp_path: Path) -> None:
-    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    with pytest.raises(PlanError, match=r"no classes.*one folder of images for each class"):
-        reject_unusable(str(tmp_path))
-
-
-def test_fewer_images_than_a_batch_are_refused(tmp_path: Path) -> None:
-    write_folder(tmp_path / "data", {"a": 40, "b": 23})
-    with pytest.raises(PlanError, match=r"holds 63 images.*batches of 64"):
-        reject_unusable(str(tmp_path / "data"))
-    Image.new("RGB", (8, 8)).save(tmp_path / "data" / "b" / "one_more.png")
-    reject_unusable(str(tmp_path / "data"))
-    with pytest.raises(PlanError, match="holds 63 images"):
-        reject_unusable(str(write_arrays(tmp_path / "few.npz", 63, 0)))
-
-
-def test_a_path_to_nothing_is_refused() -> None:
-    with pytest.raises(PlanError, match="no accuracy data at 'nowhere'"):
-        reject_unusable("nowhere")
-
-
-def test_a_file_that_is_no_archive_of_both_arrays_is_refused(tmp_path: Path) -> None:
+@pytest.fixture
+def unusable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Data of each kind that no model can be measured with; `enough` has just as many as it
+    takes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flat").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "flat" / "a.png")
+    write_folder(tmp_path / "few", {"a": 40, "b": 23})
+    write_folder(tmp_path / "enough", {"a": 40, "b": 24})
+    write_arrays(tmp_path / "few.npz", 63, 0)
     (tmp_path / "text.npz").write_text("images")
     (tmp_path / "torn.npz").write_bytes(b"PK\x03\x04 torn")
     np.save(tmp_path / "lone.npy", np.zeros(3))
     np.savez(tmp_path / "unlabelled.npz", images=np.zeros((64, 3)))
-    for name in ("text.npz", "torn.npz", "lone.npy", "unlabelled.npz"):
-        with pytest.raises(PlanError, match=f"{name} holds no array 'labels'"):
-            reject_unusable(str(tmp_path / name))
+    return tmp_path
 
 
-def test_a_damaged_image_is_named(tmp_path: Path) -> None:
-    write_folder(tmp_path / "data", {"a": 1})
+def test_what_is_no_data_is_refused_before_a_run(unusable: Path) -> None:
+    for name, told in {
+        "flat": r"no classes.*one folder of images for each class",
+        "few": r"holds 63 images.*batches of 64",
+        "few.npz": "holds 63 images",
+        "nowhere": "no accuracy data at 'nowhere'",
+        **{
+            name: f"{name} holds no array 'labels'"
+            for name in ("text.npz", "torn.npz", "lone.npy", "unlabelled.npz")
+        },
+    }.items():
+        with pytest.raises(PlanError, match=told):
+            reject_unusable(name)
+    reject_unusable("enough")
+
+
+def test_what_does_not_fit_the_model_is_refused_and_a_damaged_image_named(tmp_path: Path) -> None:
+    folder, arrays = str(write_folder(tmp_path / "data", {"a": 1})), tmp_path / "a.npz"
     (tmp_path / "data" / "a" / "001.png").write_bytes(b"no image")
-    data = open_data(str(tmp_path / "data"), SPEC, (64, 3, 224, 224))
     with pytest.raises(PlanError, match=r"001\.png is no readable image"):
-        data.images(0, 2)
-
-
-def test_arrays_of_another_shape_are_refused(tmp_path: Path) -> None:
-    path = write_arrays(tmp_path / "a.npz", 64, 0)
-    with pytest.raises(PlanError, match=r"images are \[10\] each and input 'x' takes \[3, 224"):
-        open_data(str(path), SPEC, (64, 3, 224, 224))
-
-
-@pytest.mark.parametrize("labels", [np.zeros(63, int), np.zeros(64), np.full(64, -1)])
-def test_labels_that_number_no_classes_are_refused(tmp_path: Path, labels: np.ndarray) -> None:
-    np.savez(tmp_path / "a.npz", images=np.zeros((64, 10)), labels=labels)
-    with pytest.raises(PlanError, match="one label for each image"):
-        open_data(str(tmp_path / "a.npz"), TensorSpec("x", "float32", ("batch", 10)), (64, 10))
-
-
-def test_a_model_that_takes_no_colour_images_is_told_to_use_arrays(tmp_path: Path) -> None:
-    write_folder(tmp_path / "data", {"a": 1})
+        open_data(folder, SPEC, (64, 3, 224, 224)).images(0, 2)
     with pytest.raises(PlanError, match=r"takes no colour images.*\.npz"):
-        open_data(str(tmp_path / "data"), SPEC, (64, 1, 8, 8))
+        open_data(folder, SPEC, (64, 1, 8, 8))
+    write_arrays(arrays, 64, 0)
+    with pytest.raises(PlanError, match=r"images are \[10\] each and input 'x' takes \[3, 224"):
+        open_data(str(arrays), SPEC, (64, 3, 224, 224))
+    for labels in (np.zeros(63, int), np.zeros(64), np.full(64, -1)):
+        np.savez(arrays, images=np.zeros((64, 10)), labels=labels)
+        with pytest.raises(PlanError, match="one label for each image"):
+            open_data(str(arrays), TensorSpec("x", "float32", ("batch", 10)), (64, 10))

@@ -90,32 +90,27 @@ def test_an_engine_answers_every_batch_rightly_and_each_request_has_a_record(
     assert (np.unique(requests["started_ns"], return_counts=True)[1] <= 4).all()
 
 
-def test_a_batch_whose_outputs_are_wrong_is_named(
-    measure: Measure, doubling: ExportedModel
-) -> None:
-    result, _, _ = measure(
-        "fake",
-        model=doubling,
-        options={"fail": "wrong", "fail_session": 1},
-        scenario="rate:500/s",
-        batcher=Batcher(4, 0.0),
-    )
-    assert result.status == "wrong_output"
-    assert "'y' at batch 2 differs" in result.reason
-
-
 @pytest.mark.parametrize(
-    ("options", "told"),
-    [({"sessions": 2}, "fake runs 2 at once"), ({"call": "c"}, "use call=python")],
+    ("runtime", "options", "status", "told"),
+    [
+        ("fake", {"fail": "wrong", "fail_session": 1}, "wrong_output", "'y' at batch 2 differs"),
+        ("fake", {"sessions": 2}, "unsupported", "fake runs 2 at once"),
+        ("ort-cpu", {"call": "c"}, "unsupported", "use call=python"),
+    ],
 )
-def test_what_a_batcher_has_no_use_for_is_refused(
-    measure: Measure, doubling: ExportedModel, options: dict[str, object], told: str
+def test_a_batch_that_is_wrong_is_named_and_what_a_batcher_has_no_use_for_refused(
+    measure: Measure,
+    doubling: ExportedModel,
+    runtime: str,
+    options: dict[str, object],
+    status: str,
+    told: str,
 ) -> None:
-    runtime = "fake" if "sessions" in options else "ort-cpu"
+    batcher = Batcher(4, 0.0)
     result, _, _ = measure(
-        runtime, model=doubling, options=options, scenario="rate:500/s", batcher=Batcher(3, 0.0)
+        runtime, model=doubling, options=options, scenario="rate:500/s", batcher=batcher
     )
-    assert result.status == "unsupported"
+    assert result.status == status
     assert told in result.reason
 
 

@@ -67,8 +67,21 @@ def test_a_neighbour_that_does_not_compile_ends_the_round_with_its_reason(
     assert "the neighbour counter can't run as co-located load: fake was set not" in result.reason
 
 
-def under_way(job: MeasureJob) -> RoundContext:
-    return RoundContext(job, lambda event: None, lambda: False)
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_neighbour_that_dies_or_works_too_little_makes_the_round_invalid(
+    job: MeasureJob, killed: bool
+) -> None:
+    round_state = RoundContext(job, lambda event: None, lambda: False)
+    with colocated_load(round_state) as neighbour:
+        assert neighbour is not None
+        if killed:
+            os.kill(neighbour.pid, signal.SIGKILL)
+        neighbour.note(round_state, 0, 10**9)  # the first second of this machine
+    result: RoundResult = round_state.result
+    assert not result.valid
+    ended = diagnostic("neighbour_ended", "counter", exit_code=-signal.SIGKILL)
+    idle = diagnostic("neighbour_idle", "counter", share=0.0)
+    assert (ended if killed else idle) in result.warnings
 
 
 @pytest.fixture
@@ -84,26 +97,6 @@ def job(counter: ExportedModel) -> MeasureJob:
         samples_path="",
         neighbour=job_of(counter),
     )
-
-
-def test_a_neighbour_that_dies_makes_the_round_invalid_and_is_told(job: MeasureJob) -> None:
-    round_state = under_way(job)
-    with colocated_load(round_state) as neighbour:
-        assert neighbour is not None
-        os.kill(neighbour.pid, signal.SIGKILL)
-        neighbour.note(round_state, 0, 10**9)
-    result: RoundResult = round_state.result
-    assert not result.valid
-    assert diagnostic("neighbour_ended", "counter", exit_code=-signal.SIGKILL) in result.warnings
-
-
-def test_a_neighbour_that_did_not_work_long_enough_is_none(job: MeasureJob) -> None:
-    round_state = under_way(job)
-    with colocated_load(round_state) as neighbour:
-        assert neighbour is not None
-        neighbour.note(round_state, 0, 10**9)  # the first second of this machine
-    assert not round_state.result.valid
-    assert diagnostic("neighbour_idle", "counter", share=0.0) in round_state.result.warnings
 
 
 def test_a_neighbour_that_dies_before_it_works_is_a_failure(counter: ExportedModel) -> None:
@@ -150,43 +143,31 @@ def answered(awaiting: MeasureJob, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return run_round
 
 
+@pytest.mark.parametrize("off", [0, 1])
 def test_the_checks_are_those_of_a_round_that_had_its_reference(
-    awaiting: MeasureJob, answered: Answered
+    awaiting: MeasureJob, answered: Answered, off: int
 ) -> None:
+    (path,) = awaiting.model.references.values()
+    reference = load_reference(path)
+    outputs = {name: array + np.float32(off) for name, array in reference.outputs.items()}
+    save_reference(path, Reference(reference.inputs, outputs))
     result, events = answered({"model": to_json(awaiting.model)})
     at_once = measure_round(awaiting, lambda _: None, lambda: False)
-    assert result.status == at_once.status == "ok"
+    assert (result.status, result.reason) == (at_once.status, at_once.reason)
+    assert result.status == ("wrong_output" if off else "ok")
     assert result.check == at_once.check is not None
     assert "outputs_not_checked" not in {warning.code for warning in result.warnings}
     events_after = events[events.index("measure") :]
     assert events_after[:4] == ["measure", "correctness", AWAITING, "correctness"]
 
 
-def test_outputs_that_differ_from_the_reference_are_wrong(
-    awaiting: MeasureJob, answered: Answered
-) -> None:
-    (path,) = awaiting.model.references.values()
-    reference = load_reference(path)
-    off = {name: array + np.float32(1) for name, array in reference.outputs.items()}
-    save_reference(path, Reference(reference.inputs, off))
-    result, _ = answered({"model": to_json(awaiting.model)})
-    at_once = measure_round(awaiting, lambda _: None, lambda: False)
-    assert (result.status, result.reason) == (at_once.status, at_once.reason)
-    assert result.status == "wrong_output"
-    assert result.check == at_once.check
-
-
-def test_a_reference_of_other_inputs_stops_the_round(
+def test_a_reference_of_other_inputs_and_a_request_to_stop_end_the_wait(
     awaiting: MeasureJob, answered: Answered
 ) -> None:
     (path,) = awaiting.model.references.values()
     reference = load_reference(path)
     other = {name: array + np.float32(1) for name, array in reference.inputs.items()}
     save_reference(path, Reference(other, reference.outputs))
-    result, _ = answered({"model": to_json(awaiting.model)})
-    assert result.stop_reason == "stopped"
-
-
-def test_a_request_to_stop_ends_the_wait(answered: Answered) -> None:
-    result, _ = answered(None)
-    assert result.stop_reason == "stopped"
+    for answer in ({"model": to_json(awaiting.model)}, None):
+        result, _ = answered(answer)
+        assert result.stop_reason == "stopped"

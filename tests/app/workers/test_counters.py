@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +12,7 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.cases.column import Row
-from app.cases.round import RECORD, Limits, RoundResult
+from app.cases.round import RECORD, Limits
 from app.machine.placement import usable_cores
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
@@ -66,13 +63,10 @@ def block(begun_ns: int, ended_ns: int) -> np.ndarray:
     return records
 
 
-def test_stolen_time_is_that_of_the_cores_in_use(tmp_path: Path) -> None:
-    assert read_counters(machine(tmp_path), (0, 1)) == Counters(4606 + 4592, 18973514)
-    assert read_counters(tmp_path, (1,)).stolen_ticks == 4592
-
-
-def test_the_clock_and_the_processors_own_heat_are_told(tmp_path: Path) -> None:
+def test_stolen_time_is_that_of_the_cores_in_use_and_heat_the_processors(tmp_path: Path) -> None:
     root = machine(tmp_path)
+    assert read_counters(root, (0, 1)) == Counters(4606 + 4592, 18973514)
+    assert read_counters(root, (1,)).stolen_ticks == 4592
     assert read_clock_mhz(root, 1) == pytest.approx(2595.124)
     assert read_temperature_c(thermometer(root)) == pytest.approx(61.25), "not the board's"
     write(root / "sys/class/thermal/thermal_zone1/type", "x86_pkg_temp\n")
@@ -133,43 +127,25 @@ def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
     assert (interference.cpu_mhz_min, interference.cpu_mhz_max) == (1700.0, 2595.124)
 
 
-MARK_WATCH = pytest.mark.alone
-
-
 SECOND = Limits(min_s=1.0, max_s=4.0, min_samples=100, warmup_min_s=0.02, warmup_max_s=0.3)
 
 
-@contextmanager
-def busy(core: int) -> Iterator[None]:
-    """Another process computes on this core."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
-        os.sched_setaffinity(process.pid, (core,))
-        try:
-            yield
-        finally:
-            process.kill()
-
-
-def row_of(folder: Path, result: RoundResult, samples: Path) -> Row:
-    with RunFolder.create(folder, manifest_of((CASE,), 1)) as run:
-        run.begin(ENVIRONMENT)
-        (run.samples / "one.bin").write_bytes(samples.read_bytes())
-        run.record(replace(result, case_id=CASE.case_id, samples="one.bin"))
-    return Rows().of(read_run(folder))[0]
-
-
-@MARK_WATCH
+@pytest.mark.alone
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores can't be chosen here")
 def test_a_process_that_takes_the_core_is_told_and_slow_runs_are_laid_at_its_door(
     measure: Measure, tmp_path: Path
 ) -> None:
     core = min(usable_cores())
-    samples = tmp_path / "busy.bin"
-    with busy(core):
-        result, _, _ = measure(
-            "fake", options={"latency_us": 200.0}, affinity=(core,), limits=SECOND, samples=samples
-        )
-    row = row_of(tmp_path / "run", result, samples)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        os.sched_setaffinity(busy.pid, (core,))
+        options = {"latency_us": 200.0}
+        result, _, _ = measure("fake", options=options, affinity=(core,), limits=SECOND)
+        busy.kill()
+    with RunFolder.create(tmp_path / "run", manifest_of((CASE,), 1)) as run:
+        run.begin(ENVIRONMENT)
+        (tmp_path / "samples.bin").replace(run.samples / "one.bin")
+        run.record(replace(result, case_id=CASE.case_id, samples="one.bin"))
+    (row,) = Rows().of(read_run(tmp_path / "run"))
     assert isinstance(row["involuntary_switches_per_s"], float)
     assert row["involuntary_switches_per_s"] > 10
     assert "switch" in str(row["outlier_causes"])

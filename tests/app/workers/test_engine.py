@@ -30,12 +30,10 @@ def install(site: Path, name: str, *files: str) -> None:
 
 
 def test_an_engine_is_told_with_its_file_and_its_package() -> None:
+    """OpenVINO's is its library, since its module is never imported."""
     facts = engine_facts(load("ort-cpu"))
     assert facts["engine_path"] == onnxruntime.__file__
     assert [facts["engine_distribution"]] == packages_distributions()["onnxruntime"]
-
-
-def test_openvinos_library_is_told_though_its_module_is_never_imported() -> None:
     runtime = load("openvino-cpu")
     runtime.load()
     facts = engine_facts(runtime)
@@ -43,20 +41,17 @@ def test_openvinos_library_is_told_though_its_module_is_never_imported() -> None
     assert facts["engine_distribution"] == "openvino"
 
 
-def test_two_packages_that_wrote_the_same_file_are_both_told(tmp_path: Path) -> None:
-    """Nobody knows whose file it is: the one that was installed last has overwritten the other."""
+def test_packages_are_those_that_wrote_the_file_whatever_their_name(tmp_path: Path) -> None:
+    """Nobody knows whose file it is that two wrote: the last has overwritten the other."""
+    file = tmp_path / "onnxruntime" / "__init__.py"
     for name in ("onnxruntime", "onnxruntime-gpu"):
         install(tmp_path, name, "onnxruntime/__init__.py")
-    file = tmp_path / "onnxruntime" / "__init__.py"
     assert distributions_of(file) == ("onnxruntime", "onnxruntime-gpu")
-
-
-def test_a_package_of_another_name_is_found_too(tmp_path: Path) -> None:
-    install(tmp_path, "onnxruntime-extensions", "onnxruntime_extensions/__init__.py")
-    install(tmp_path, "ort-nightly", "onnxruntime/__init__.py")
-    file = tmp_path / "onnxruntime" / "__init__.py"
-    assert distributions_of(file) == ("ort-nightly",)
-    assert distributions_of(tmp_path / "mine.py") == ()
+    other = tmp_path / "other"
+    install(other, "onnxruntime-extensions", "onnxruntime_extensions/__init__.py")
+    install(other, "ort-nightly", "onnxruntime/__init__.py")
+    assert distributions_of(other / "onnxruntime" / "__init__.py") == ("ort-nightly",)
+    assert distributions_of(other / "mine.py") == ()
 
 
 LAST = (max(usable_cores()),)
@@ -66,15 +61,11 @@ _REFUSAL_CODES = {"memory_not_locked", "realtime_refused"}
 
 
 @needs_realtime
-@pytest.mark.parametrize(("runtime", "threads"), [("ort-cpu", 1), ("fake", 1)])
-def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int) -> None:
+@pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
+def test_what_was_permitted_was_had(measure: Measure, runtime: str) -> None:
     priority = min(3, highest_realtime())
-    result, _, _ = measure(
-        runtime,
-        affinity=LAST,
-        asked=ProcessSettings(lock_memory=True, realtime=priority),
-        threads=threads,
-    )
+    asked = ProcessSettings(lock_memory=True, realtime=priority)
+    result, _, _ = measure(runtime, affinity=LAST, asked=asked)
     assert (result.status, result.reason) == ("ok", "")
     assert result.environment["affinity"] == list(LAST)
     assert result.environment["numa_nodes"] == list(nodes_of(LAST))
@@ -117,48 +108,38 @@ def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> Non
     assert priority.parameters["priority"] == 3
 
 
-def test_the_batch_process_on_the_same_cores_is_told(measure: Measure) -> None:
-    result, _, _ = measure("fake", affinity=LAST, shared=True)
-    assert "batch_process_on_measured_cores" in codes(result.warnings)
-
-
-def test_cores_that_are_gone_since_are_not_claimed(measure: Measure) -> None:
+def test_cores_that_are_gone_since_are_not_claimed_and_the_batch_process_on_them_told(
+    measure: Measure,
+) -> None:
     """The system silently takes away what it does not allow."""
-    result, _, _ = measure("fake", affinity=(*LAST, 8000))
+    result, _, _ = measure("fake", affinity=(*LAST, 8000), shared=True)
     assert result.environment["affinity"] == list(LAST)
     cores = {"requested": f"{LAST[0]},8000", "granted": f"{LAST[0]}"}
     assert diagnostic("cores_not_granted", **cores) in result.warnings
+    assert "batch_process_on_measured_cores" in codes(result.warnings)
 
 
-SHAPE = (1, 3, 8, 8)
-
-
-def described(path: Path, reference: Path) -> ExportedModel:
-    """A file with one input x and one output y, beside what ONNX's evaluator says of it."""
-    x = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
-    (out,) = ReferenceEvaluator(str(path)).run(None, {"x": x})
-    y = np.asarray(out)
-    save_reference(str(reference), Reference({"x": x}, {"y": y}, (PACKAGED,)))
-    inputs, outputs = {"x": ("batch", *x.shape[1:])}, {"y": ("batch", *y.shape[1:])}
-    return float_model(path, inputs, outputs, {axes_key(AXES): str(reference)})
-
-
-def saved(path: Path, nodes: str, **constants: np.ndarray) -> Path:
+def partial(folder: Path, nodes: str, **constants: np.ndarray) -> ExportedModel:
+    """A graph of these nodes from x to y, beside what ONNX's evaluator says of it."""
+    path, reference = folder / "partial.onnx", str(folder / "partial.npz")
     model = model_of(f"(float[batch,3,8,8] x) => (float[] y) {{ {nodes} }}", constants)
     onnx.save(onnx.shape_inference.infer_shapes(model), path)
-    return path
+    x = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    (y,) = map(np.asarray, ReferenceEvaluator(str(path)).run(None, {"x": x}))
+    save_reference(reference, Reference({"x": x}, {"y": y}, (PACKAGED,)))
+    inputs, outputs = {"x": ("batch", 3, 8, 8)}, {"y": ("batch", *y.shape[1:])}
+    return float_model(path, inputs, outputs, {axes_key(AXES): reference})
 
 
 def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
     measure: Measure, tmp_path: Path
 ) -> None:
     """It was run_failed without a node: the difference took the place of `partial`."""
-    path = saved(
-        tmp_path / "split.onnx",
-        "[there] moved = Add(x, far) [and_back] back = Sub(moved, far) [determinant] y = Det(back)",
-        far=np.array(4096, np.float32),
+    nodes = (
+        "[there] moved = Add(x, far) [and_back] back = Sub(moved, far) [determinant] y = Det(back)"
     )
-    result, records, _ = measure("fpga:v80", model=described(path, tmp_path / "split.npz"))
+    model = partial(tmp_path, nodes, far=np.array(4096, np.float32))
+    result, records, _ = measure("fpga:v80", model=model)
     assert result.status == "partial"
     assert "Det 'determinant' on CPUExecutionProvider" in result.reason
     assert result.facts["partitions"] == 2, "the card, then the processor"
@@ -170,11 +151,8 @@ def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
 
 
 def test_a_node_that_splits_the_graph_is_named(measure: Measure, tmp_path: Path) -> None:
-    path = saved(
-        tmp_path / "between.onnx",
-        "[before] positive = Relu(x) [between] scale = Det(positive) [after] y = Relu(scale)",
-    )
-    result, _, _ = measure("fpga:v80", model=described(path, tmp_path / "between.npz"))
+    nodes = "[before] positive = Relu(x) [between] scale = Det(positive) [after] y = Relu(scale)"
+    result, _, _ = measure("fpga:v80", model=partial(tmp_path, nodes))
     assert result.status == "partial"
     assert result.facts["partitions"] == 3
     assert result.facts["splitting_nodes"] == "Det 'between' on CPUExecutionProvider"

@@ -45,24 +45,18 @@ def graph(tmp_path: Path) -> NodeGraph:
     return node_graph(model.path, {"batch": 4})
 
 
-def work(graph: NodeGraph, *names: str, time_us: float = 10.0) -> tuple[int | None, ...]:
-    (op,) = operators(graph, [OpTime("op", "Op", time_us, "")], [names], PEAK)
+def work(graph: NodeGraph, *names: str) -> tuple[int | None, ...]:
+    (op,) = operators(graph, [OpTime("op", "Op", 10.0, "")], [names], PEAK)
     return op.macs, op.bytes_moved
 
 
 def test_macs_and_bytes_are_those_of_the_cases_own_sizes(graph: NodeGraph) -> None:
     assert work(graph, "z_node") == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 4 * 16))
     assert work(graph, "s_node") == (0, 4 * (4 * 16 + 16 + 4 * 16))
-
-
-def test_what_a_fused_node_keeps_to_itself_is_not_moved(graph: NodeGraph) -> None:
-    cost = work(graph, "z_node", "s_node", "r_node")
-    assert cost == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 16 + 4 * 16))
-
-
-def test_rows_that_are_picked_and_shapes_that_change_cost_no_whole_tensor(graph: NodeGraph) -> None:
-    assert work(graph, "y_node") == (0, 4 * 16 + 8 + 4 * 16)
-    assert work(graph, "same_node") == (0, 0)
+    fused = work(graph, "z_node", "s_node", "r_node")
+    assert fused == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 16 + 4 * 16)), "what it keeps is not moved"
+    assert work(graph, "y_node") == (0, 4 * 16 + 8 + 4 * 16), "the rows that are picked"
+    assert work(graph, "same_node") == (0, 0), "another shape of the same"
 
 
 def test_the_share_of_the_peak_is_the_least_time_over_the_time(graph: NodeGraph) -> None:
@@ -82,10 +76,11 @@ def test_what_two_executed_nodes_share_is_counted_for_neither(graph: NodeGraph) 
     assert [op.macs for op in shared_operators] == [None, None]
 
 
-def test_the_hosts_peaks_are_measured_and_the_memory_is_slower_than_a_cache(
+def test_the_hosts_peaks_are_measured_once_and_again_after_a_busy_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    load = [0.0]
+    monkeypatch.setattr("os.getloadavg", lambda: (load[0], 0.0, 0.0))
     peaks = peaks_of_host(1, str(tmp_path))
     assert peaks is not None
     assert peaks.flops_per_s > 1e9, "any core since 2005"
@@ -96,15 +91,6 @@ def test_the_hosts_peaks_are_measured_and_the_memory_is_slower_than_a_cache(
     again = peaks_of_host(1, str(tmp_path))
     assert again is not None
     assert again.how.startswith("kept: "), "it is measured once"
-
-
-def test_what_a_busy_machine_gave_is_measured_again_when_it_is_quiet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load = [0.0]
-    monkeypatch.setattr("os.getloadavg", lambda: (load[0], 0.0, 0.0))
-    assert peaks_of_host(1, str(tmp_path)) is not None
-    (cache_file,) = tmp_path.iterdir()
     slow = HostPeaks(1.0, ((1000, 1.0),), "when it was busy", busy=True)
     cache_file.write_text(json.dumps(to_json(slow)))
     load[0] = 1000.0

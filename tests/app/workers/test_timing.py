@@ -35,53 +35,29 @@ SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0
 RUNTIMES = pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lambda r: r.name)
 
 
-LOOPS = pytest.mark.parametrize("call", ["c", "python"])
-
-
 MARK_TIMING = pytest.mark.skipif(
     not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
 
 
-def settings(call: str) -> Settings:
-    return Settings(threads=1, options={"call": call})
-
-
-def total_after(runtime: Runtime, counter: ExportedModel, call: str, blocks: list[int]) -> float:
-    """What the model has counted to after blocks of so many runs, with inputs fed in turn."""
-    with runtime.compile(counter, {"batch": 1}, settings(call)) as session:
-        (lane,) = session.lanes
-        lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
-        time = timing(lane, 0, "spin", WAIT, True, SETS)
-        block = Block(max(blocks))
-        for count in blocks:
-            time(block, count)
-        return float(lane.outputs()["total_out"][0, 0])
-
-
-@MARK_TIMING
-@RUNTIMES
-@LOOPS
-def test_inputs_are_fed_in_turn_and_states_go_on_from_block_to_block(
-    counter: ExportedModel, runtime: Runtime, call: str
-) -> None:
-    assert total_after(runtime, counter, call, [2, 1, 4]) == 111 + 111 + 1
-
-
 @MARK_TIMING
 @RUNTIMES
 @pytest.mark.parametrize(("call", "loop"), [("c", "C"), ("python", "Python"), ("auto", "C")])
-def test_the_loop_is_the_one_that_was_asked_for(
+def test_the_loop_that_was_asked_for_feeds_inputs_in_turn_and_states_go_on(
     counter: ExportedModel, runtime: Runtime, call: str, loop: Loop
 ) -> None:
-    with runtime.compile(counter, {"batch": 1}, settings(call)) as session:
-        assert loop_of(session.lanes[0], True, SETS) == loop
+    settings = Settings(threads=1, options={"call": call})
+    with runtime.compile(counter, {"batch": 1}, settings) as session:
+        (lane,) = session.lanes
+        assert loop_of(lane, True, SETS) == loop
+        lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
+        run_timed, block = timing(lane, 0, "spin", WAIT, True, SETS), Block(4)
+        for count in (2, 1, 4):
+            run_timed(block, count)
+        assert lane.outputs()["total_out"][0, 0] == 111 + 111 + 1
 
 
-MARK_LOOP = pytest.mark.alone
-
-
-@MARK_LOOP
+@pytest.mark.alone
 def test_feeding_back_the_state_is_never_timed() -> None:
     block = Block(20)
     run_block(block, repeat(int, 20), lambda: time.sleep(0.002), 0, WAIT["spin"])

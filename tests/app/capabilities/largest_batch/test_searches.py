@@ -19,37 +19,29 @@ from app.capabilities.largest_batch.search import (
 from app.cases.status import Status
 
 
-def search(limit: int, first: int = 1) -> tuple[list[int], int]:
-    """The batches tried where `limit` is the largest that fits, and what was found."""
+def search(
+    limit: int, first: int = 1, failure: Status = "out_of_memory"
+) -> tuple[dict[int, Status], int]:
+    """The batches tried where `limit` is the largest that runs, and what was found."""
     statuses: dict[int, Status] = {}
     while (batch := next_batch(statuses, first)) is not None:
         assert batch not in statuses, "no batch is tried twice"
-        statuses[batch] = "ok" if batch <= limit else "out_of_memory"
-    return list(statuses), largest_fit(statuses)
+        statuses[batch] = "ok" if batch <= limit else failure
+    return statuses, largest_fit(statuses)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 31, 32])
-def test_small_limits_are_found_exactly(limit: int) -> None:
-    assert search(limit)[1] == limit
-
-
-@pytest.mark.parametrize("limit", [33, 100, 1000, 1023, 1024, 40_000])
-def test_large_limits_are_found_within_a_32nd(limit: int) -> None:
+@pytest.mark.parametrize("limit", [1, 2, 7, 31, 32, 33, 100, 1023, 1024, 40_000])
+def test_limits_are_found_within_a_32nd_and_small_ones_exactly(limit: int) -> None:
     statuses, limit_found = search(limit)
-    assert limit * 31 / 32 - 1 <= limit_found <= limit
+    assert limit * 31 / 32 - (limit > 32) <= limit_found <= limit
+    assert limit > 32 or limit_found == limit
     assert len(statuses) <= 2 * limit.bit_length() + 2, "doubling and bisection, no walk"
 
 
-def test_it_doubles_before_it_bisects() -> None:
-    assert search(5)[0] == [1, 2, 4, 8, 6, 5]
-
-
-def test_a_first_try_that_is_too_large_is_gone_below() -> None:
+def test_it_doubles_before_it_bisects_goes_below_and_has_an_upper_end() -> None:
+    assert [*search(5)[0]] == [1, 2, 4, 8, 6, 5]
     assert search(5, first=64)[1] == 5
     assert search(0)[1] == 0
-
-
-def test_the_search_has_an_upper_end() -> None:
     assert search(10**9)[1] == MAXIMUM_BATCH
 
 
@@ -67,10 +59,8 @@ FAILURES: tuple[Status, ...] = (
 @pytest.mark.parametrize("limit", [5, 100])
 def test_however_a_batch_fails_the_largest_that_runs_is_found(status: Status, limit: int) -> None:
     """Engines refuse what has more than 2^31 elements, crash on it or answer wrongly."""
-    statuses: dict[int, Status] = {}
-    while (batch := next_batch(statuses)) is not None:
-        statuses[batch] = "ok" if batch <= limit else status
-    assert limit * 31 / 32 - 1 <= largest_fit(statuses) <= limit
+    statuses, limit_found = search(limit, failure=status)
+    assert limit * 31 / 32 - 1 <= limit_found <= limit
     assert stopped_by(statuses).startswith(status.replace("_", " "))
 
 

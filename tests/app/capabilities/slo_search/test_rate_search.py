@@ -58,7 +58,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> SearchState:
     return state
 
 
-def test_a_search_is_bracketed_and_told_with_its_bracket(found: SearchState) -> None:
+def test_a_search_is_bracketed_and_its_curve_has_rates_far_below_the_answer(
+    found: SearchState,
+) -> None:
     ends = found.bracket
     assert ends.low_hz is not None
     assert ends.high_hz is not None
@@ -66,41 +68,45 @@ def test_a_search_is_bracketed_and_told_with_its_bracket(found: SearchState) -> 
     assert ends.high_hz <= 1.1 * ends.low_hz
     assert told(found).startswith(f"fake holds {rate(ends.low_hz)} at p99 <= 5.00 ms"), "promised"
     assert rate(ends.high_hz) in told(found), "and the bracket beside it"
-
-
-def test_the_curve_has_rates_far_below_the_answer(found: SearchState) -> None:
-    low_hz = found.bracket.low_hz or 0.0
     for part in CURVE:
         (point,) = [
             rate_point
             for rate_point in found.points
-            if abs((rate_point.rate_hz or 0) / low_hz - part) < 0.1 * part
+            if abs((rate_point.rate_hz or 0) / ends.low_hz - part) < 0.1 * part
         ]
         assert len(point.rounds) >= MINIMUM_ROUNDS
         assert point.verdict == "holds"
     rates = [point.rate_hz for point in found.points]
     assert rates == sorted(set(rates), key=lambda hz: hz or 0.0)
-
-
-@pytest.mark.rare
-def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path) -> None:
-    with new_search(tmp_path / "whole", SLO) as folder:
-        (whole,) = play(folder, Script())
-    with new_search(tmp_path / "parts", SLO) as folder:
-        for _ in range(100):
-            (state,) = play(folder, Script(), most_rounds=3)
-            if state.following is None:
-                break
-            assert ("resume the run" in told(state)) != state.curve_only
-    assert state == whole
-    assert searched(folder) == [whole]
-
-
-def test_what_requests_have_to_wait_for_is_in_their_latency(found: SearchState) -> None:
     figures = [point.rounds[0].figure_us or 0.0 for point in found.measured]
     assert figures[0] == 1000.0, "unloaded it is the service alone"
     assert figures[-1] > TARGET.limit_us
-    assert figures == sorted(figures)
+    assert figures == sorted(figures), "what requests have to wait for is in their latency"
+
+
+def test_a_search_that_is_cut_off_anywhere_says_what_it_knows_goes_on_and_ends_alike(
+    tmp_path: Path, found: SearchState
+) -> None:
+    """In every state: the figure without load, then the ends of the bracket as they come."""
+    states_seen: set[object] = set()
+    with new_search(tmp_path / "run", SLO) as folder:
+        for step in range(100):
+            (state,) = play(folder, Script(), most_rounds=2 * (step > 0))
+            if state.following is None:
+                break
+            message, ends = told(state), state.bracket
+            assert ("resume the run" in message) != state.curve_only
+            if not state.points:
+                states_seen.add("unloaded")
+                assert ("1.00 ms" in message) == bool(state.unloaded.rounds)
+                continue
+            states_seen.add((ends.low_hz is not None, ends.high_hz is not None))
+            if ends.low_hz is not None:
+                assert state.curve_only or f"at least {rate(ends.low_hz)}" in message
+            if ends.high_hz is not None:
+                assert state.curve_only or f"breaks at {rate(ends.high_hz)}" in message
+    assert {"unloaded", (True, True)} <= states_seen
+    assert searched(folder) == [state] == [found]
 
 
 def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) -> None:
@@ -132,21 +138,34 @@ def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Pa
     ]
 
 
-def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: Path) -> None:
-    target = Target(99.0, 900.0)
+@pytest.mark.parametrize(
+    ("target", "highest_hz", "message"),
+    [
+        (Target(99.0, 900.0), None,
+         "fake holds no rate at p99 <= 900 µs: unloaded its p99 is 1.00 ms, the least possible"),
+        (Target(99.0, 1001.0), None, "misses it, and in a closed loop its p99 is 1.00 ms"),
+        # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
+        (Target(None, 2000.0), 1000.0 * 2 / 3, "at mean <= 2.00 ms"),
+    ],
+)  # fmt: skip
+def test_how_a_search_ends_follows_from_its_target(
+    tmp_path: Path, target: Target, highest_hz: float | None, message: str
+) -> None:
     with new_search(tmp_path / "run", str(target)) as folder:
         (state,) = play(folder, Script())
-    assert not state.points
-    assert told(state, target) == (
-        "fake holds no rate at p99 <= 900 µs: unloaded its p99 is 1.00 ms, the least possible"
-    )
+    assert message in told(state, target)
+    ends = state.bracket
+    assert (ends.low_hz is None) == (highest_hz is None)
+    if highest_hz is not None:
+        assert (ends.low_hz or 0.0) <= highest_hz <= (ends.high_hz or 0.0)
 
 
-def test_a_target_that_no_waiting_fits_into_ends_at_the_lowest_rate(tmp_path: Path) -> None:
-    target = Target(99.0, 1001.0)
-    with new_search(tmp_path / "run", str(target)) as folder:
+def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> None:
+    """A round is over before its queue is as long as the target."""
+    with new_search(tmp_path / "run", str(Target(99.0, 10_000_000.0))) as folder:
         (state,) = play(folder, Script())
-    assert "misses it, and in a closed loop its p99 is 1.00 ms" in told(state, target)
+    assert 980.0 <= (state.bracket.high_hz or 0.0) < 1100.0
+    assert 950.0 <= (state.bracket.low_hz or 0.0) < 1000.0
 
 
 def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
@@ -174,16 +193,6 @@ def test_no_rate_is_promised_from_which_on_most_rounds_came_late(tmp_path: Path)
     assert ends.low_hz is not None and ends.low_hz < 300.0
     assert "requests of 300/s themselves came late" in told(state)
     assert len([point for point in state.points if point.verdict == "not_offered"]) <= 4
-
-
-def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> None:
-    """A round is over before its queue is as long as the target."""
-    target = Target(99.0, 10_000_000.0)
-    with new_search(tmp_path / "run", str(target)) as folder:
-        (state,) = play(folder, Script())
-    ends = state.bracket
-    assert 980.0 <= (ends.high_hz or 0.0) < 1100.0
-    assert 950.0 <= (ends.low_hz or 0.0) < 1000.0
 
 
 def test_a_round_that_fails_ends_the_search_with_its_reason(tmp_path: Path) -> None:
@@ -250,16 +259,6 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert len(table.rows) == len(rows)
 
 
-def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
-    target = Target(None, 2000.0)
-    with new_search(tmp_path / "run", str(target)) as folder:
-        (state,) = play(folder, Script())
-    ends = state.bracket
-    # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
-    assert (ends.low_hz or 0.0) <= 1000.0 * 2 / 3 <= (ends.high_hz or 0.0)
-    assert "at mean <= 2.00 ms" in told(state, target)
-
-
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
         assert rate_answer(read_run(folder.path)) is None
@@ -297,25 +296,3 @@ def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
     (state,) = searched(folder)
     assert [point.rate_hz for point in state.points] == [400.0, 500.0, 600.0, 700.0]
     assert 400.0 <= (state.bracket.low_hz or 0.0) < TRUE_HZ < (state.bracket.high_hz or 0.0) <= 700
-
-
-def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
-    """In every state: the figure without load, then the ends of the bracket as they come."""
-    states_seen: set[object] = set()
-    with new_search(tmp_path / "run", SLO) as folder:
-        states = [play(folder, Script(), most_rounds=2 * (step > 0))[0] for step in range(20)]
-    for state in states:
-        if state.is_over:
-            continue
-        message, ends = told(state), state.bracket
-        assert "resume the run" in message
-        if not state.points:
-            states_seen.add("unloaded")
-            assert ("1.00 ms" in message) == bool(state.unloaded.rounds)
-            continue
-        states_seen.add((ends.low_hz is not None, ends.high_hz is not None))
-        if ends.low_hz is not None:
-            assert f"at least {rate(ends.low_hz)}" in message
-        if ends.high_hz is not None:
-            assert f"breaks at {rate(ends.high_hz)}" in message
-    assert {"unloaded", (True, True)} <= states_seen

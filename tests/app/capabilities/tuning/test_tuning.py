@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,17 +14,17 @@ import pytest
 from app.capabilities.tuning import answer
 from app.capabilities.tuning.answer import (
     Int8Peak,
-    TuneResults,
+    TuneAnswer,
     peak_of_host,
-    tune_results,
     with_peak,
 )
 from app.capabilities.tuning.present import ANSWERS, LADDER, TUNED, files_of, found_steps
-from app.capabilities.tuning.search import tunings
+from app.capabilities.tuning.search import Tuned, tunings
 from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan_files import load_plan
+from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.option_search.ablation import FINAL
 from tests.app.analysis.columns.filled import MODEL
@@ -31,11 +32,30 @@ from tests.app.capabilities.tuning.tuned_runs import GRID, found_in, latency_us,
 from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 
+WITH_INT8 = {**GRID, "precisions": ("fp32", "int8")}
 
-def test_the_ladder_leads_from_the_default_to_the_best(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "run", "p50") as folder:
-        play(folder)
-        ((case_search, answer),) = found_in(folder).searches
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, int]:
+    """A search that is over, and how many rounds it took."""
+    with new_tune(tmp_path_factory.mktemp("tuned") / "run", "p50") as folder:
+        return folder, play(folder)
+
+
+def planned_case(tmp_path: Path, folder: RunFolder) -> Case:
+    """The case of the plan that the search has written."""
+    files = dict(files_of(read_run(folder.path), found_in(folder)))
+    (tmp_path / TUNED).write_bytes(files[TUNED])
+    (case,) = expand(load_plan(tmp_path / TUNED))
+    return case
+
+
+def test_the_ladder_leads_from_the_default_to_the_best(
+    tmp_path: Path, whole: tuple[RunFolder, int]
+) -> None:
+    folder, _ = whole
+    run, results = read_run(folder.path), found_in(folder)
+    ((case_search, answer),) = results.searches
     assert answer.over
     assert answer.shown
     assert case_search.choice.options == {}, "100 us is the script's own default"
@@ -51,12 +71,20 @@ def test_the_ladder_leads_from_the_default_to_the_best(tmp_path: Path) -> None:
     assert best.error == 1e-6
     assert "times shorter than the default's" in answer.sentences[0]
     assert any("against itself" in sentence for sentence in answer.sentences)
+    assert planned_case(tmp_path, folder).case_id == case_search.choice.case_id
+    files = dict(files_of(run, results))
+    rows = list(csv.DictReader(io.StringIO(files[LADDER].decode())))
+    assert [row["verdict"] for row in rows] == ["", "better"]
+    assert float(rows[1]["gain"]) == pytest.approx(2.0, rel=0.02)
+    (tmp_path / ANSWERS).write_bytes(files[ANSWERS])
+    assert [*found_steps(tmp_path / ANSWERS, run).values()] == [answer]
+    assert json.loads(files[ANSWERS])["answers"][0]["shown"] is True
 
 
-def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "whole", "p50") as folder:
-        rounds = play(folder)
-        whole = found_in(folder).searches[0][1]
+def test_one_that_was_stopped_goes_on_where_it_was(
+    tmp_path: Path, whole: tuple[RunFolder, int]
+) -> None:
+    whole_folder, rounds = whole
     with new_tune(tmp_path / "parts", "p50") as folder:
         rounds_written = play(folder, most_rounds=17)
         ((_, answer),) = found_in(folder).searches
@@ -66,7 +94,7 @@ def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
         ((_, answer),) = found_in(folder).searches
         assert "the final rounds are not all there: resume the run" in answer.sentences
         rounds_written += play(folder)
-        assert found_in(folder).searches[0][1] == whole
+        assert found_in(folder).searches[0][1] == found_in(whole_folder).searches[0][1]
         assert rounds_written == rounds, "no round is measured twice"
         assert play(folder) == 0, "a search that is over asks for nothing"
 
@@ -75,22 +103,18 @@ def test_one_that_is_not_over_says_the_best_so_far(tmp_path: Path) -> None:
     for rounds in range(0, 18, 3):
         with new_tune(tmp_path / f"run{rounds}", "p50") as folder:
             play(folder, most_rounds=rounds)
-            results = found_in(folder)
-            ((case_search, answer),) = results.searches
-            files = dict(files_of(read_run(folder.path), results))
+            ((case_search, answer),) = found_in(folder).searches
+            planned = planned_case(tmp_path, folder)
         assert not answer.over and case_search.following is not None
+        base, lead_us = case_search.space.base, latency_us(case_search.lead)
+        assert planned.options == base.options, "the default, until another is shown"
         if case_search.lead_cost is None:
             assert "leads so far" in answer.sentences[0]
         else:
             assert "best so far" in answer.sentences[0]
-            assert case_search.lead_cost == pytest.approx(latency_us(case_search.lead), rel=0.05)
-        if case_search.lead != case_search.space.base:
-            assert case_search.lead_gain == pytest.approx(
-                200.0 / latency_us(case_search.lead), rel=0.05
-            )
-        (tmp_path / TUNED).write_bytes(files[TUNED])
-        (case,) = expand(load_plan(tmp_path / TUNED))
-        assert case.options == case_search.space.base.options, "the default, until another is shown"
+            assert case_search.lead_cost == pytest.approx(lead_us, rel=0.05)
+        if case_search.lead != base:
+            assert case_search.lead_gain == pytest.approx(200.0 / lead_us, rel=0.05)
 
 
 def test_once_hurried_it_never_goes_back_to_choosing(tmp_path: Path) -> None:
@@ -108,34 +132,25 @@ def test_once_hurried_it_never_goes_back_to_choosing(tmp_path: Path) -> None:
         assert search.of(again).final
 
 
-def test_what_is_off_by_more_than_allowed_never_wins(tmp_path: Path) -> None:
-    grid = {**GRID, "precisions": ("fp32", "int8")}
-
+@pytest.mark.parametrize(("allowed", "winner"), [(0.02, "fp32"), (0.05, "int8")])
+def test_a_precision_wins_only_if_its_error_is_allowed(
+    tmp_path: Path, allowed: float, winner: str
+) -> None:
     def cost_us(case: Case) -> float:
         return latency_us(case) * (0.25 if case.precision == "int8" else 1.0)
 
     def error(case: Case) -> float:
         return 0.03 if case.precision == "int8" else 1e-6
 
-    with new_tune(tmp_path / "run", "p50", grid, max_error=0.02) as folder:
+    grid = {**WITH_INT8, "threads": (1,)}
+    with new_tune(tmp_path / "run", "p50", grid, max_error=allowed, rounds=3) as folder:
         play(folder, cost_us, error=error)
         ((case_search, answer),) = found_in(folder).searches
-    assert case_search.choice.precision == "fp32"
-    assert any("off by 0.03, and 0.02 is allowed" in sentence for sentence in answer.sentences)
-
-
-def test_a_precision_wins_whose_error_is_allowed(tmp_path: Path) -> None:
-    grid = {**GRID, "threads": (1,), "precisions": ("fp32", "int8")}
-
-    def cost_us(case: Case) -> float:
-        return latency_us(case) * (0.25 if case.precision == "int8" else 1.0)
-
-    with new_tune(tmp_path / "run", "p50", grid, max_error=0.05, rounds=3) as folder:
-        play(folder, cost_us, error=lambda case: 0.03 if case.precision == "int8" else 1e-6)
-        ((case_search, answer),) = found_in(folder).searches
-    assert case_search.choice.precision == "int8"
-    assert answer.rungs[1].label == "int8"
-    assert answer.rungs[1].error == 0.03
+    assert case_search.choice.precision == winner
+    if winner == "int8":
+        assert (answer.rungs[1].label, answer.rungs[1].error) == ("int8", 0.03)
+    else:
+        assert any("off by 0.03, and 0.02 is allowed" in line for line in answer.sentences)
 
 
 @pytest.mark.parametrize(("tune", "batch"), [("throughput", 32), ("throughput@p99=2500us", 16)])
@@ -156,65 +171,38 @@ def test_a_throughput_grows_with_the_batch_while_it_keeps_its_latency(
         assert any("does not keep p99=2.5ms" in sentence for sentence in answer.sentences)
 
 
-def test_the_files_repeat_the_winner(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "run", "p50") as folder:
-        play(folder)
-        run, results = read_run(folder.path), found_in(folder)
-        files = dict(files_of(run, results))
-    (tmp_path / TUNED).write_bytes(files[TUNED])
-    (case,) = expand(load_plan(tmp_path / TUNED))
-    assert case.case_id == results.searches[0][0].choice.case_id
-    rows = list(csv.DictReader(io.StringIO(files[LADDER].decode())))
-    assert [row["verdict"] for row in rows] == ["", "better"]
-    assert float(rows[1]["gain"]) == pytest.approx(2.0, rel=0.02)
-    (tmp_path / ANSWERS).write_bytes(files[ANSWERS])
-    answers = [answer for _, answer in results.searches]
-    assert [*found_steps(tmp_path / ANSWERS, run).values()] == answers
-    assert json.loads(files[ANSWERS])["answers"][0]["shown"] is True
-
-
 def test_where_nothing_helps_the_default_is_what_is_told(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "p50") as folder:
         play(folder, lambda case: 100.0)
         ((case_search, answer),) = found_in(folder).searches
-        files = dict(files_of(read_run(folder.path), found_in(folder)))
+        assert planned_case(tmp_path, folder) == case_search.choice
     assert not answer.shown
     assert case_search.choice.case_id == case_search.space.base.case_id
     assert "better than the default" in answer.sentences[0]
-    (tmp_path / TUNED).write_bytes(files[TUNED])
-    (case,) = expand(load_plan(tmp_path / TUNED))
-    assert case.case_id == case_search.space.base.case_id
 
 
-def test_what_can_not_run_is_counted_with_its_reason(tmp_path: Path) -> None:
-    def status(case: Case) -> Status:
-        return "unsupported" if case.threads else "ok"
+def answer_where(
+    path: Path, fails: Callable[[Case], bool], status: Status
+) -> tuple[Tuned, TuneAnswer]:
+    """Of a search whose cases end with this status where they fail."""
+    with new_tune(path, "p50", rounds=3) as folder:
+        play(folder, status=lambda case: status if fails(case) else "ok")
+        (found,) = found_in(folder).searches
+    return found
 
-    with new_tune(tmp_path / "run", "p50") as folder:
-        play(folder, status=status)
-        ((_, answer),) = found_in(folder).searches
-    assert any("unsupported: the engine said no" in sentence for sentence in answer.sentences)
 
-
-def test_a_default_that_fails_has_no_answer_but_its_reason(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "run", "p50") as folder:
-        play(folder, status=lambda case: "run_failed")
-        ((case_search, answer),) = found_in(folder).searches
+def test_what_can_not_run_is_told_with_its_reason(tmp_path: Path) -> None:
+    _, answer = answer_where(tmp_path / "some", lambda case: bool(case.threads), "unsupported")
+    assert any("unsupported: the engine said no" in line for line in answer.sentences)
+    case_search, answer = answer_where(tmp_path / "all", lambda case: True, "run_failed")
     assert case_search.following is None
-    assert not answer.shown
-    assert not answer.rungs
+    assert not answer.shown and not answer.rungs
     assert "nothing that was tried may win" in answer.sentences[0]
-    assert any("run failed: the engine said no" in sentence for sentence in answer.sentences)
-
-
-def test_where_the_default_alone_fails_the_best_that_runs_is_told(tmp_path: Path) -> None:
-    def status(case: Case) -> Status:
-        return "ok" if case.options.get("latency_us") != 200.0 else "run_failed"
-
-    with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
-        play(folder, status=status)
-        ((case_search, answer),) = found_in(folder).searches
-    assert case_search.choice.options == {}
+    assert any("run failed: the engine said no" in line for line in answer.sentences)
+    case_search, answer = answer_where(
+        tmp_path / "default", lambda case: case.options.get("latency_us") == 200.0, "run_failed"
+    )
+    assert case_search.choice.options == {}, "the best that runs"
     assert answer.rungs[0].value is None
     assert answer.rungs[-1].value == pytest.approx(100.0, rel=0.02)
     assert "the default has no figure (run failed: the engine said no" in answer.sentences[0]
@@ -231,33 +219,18 @@ def test_a_model_whose_name_is_no_text_has_all_files_but_the_plan(tmp_path: Path
 PEAK = Int8Peak(2e11, "somebody")
 
 
-WITH_INT8 = {**GRID, "precisions": ("fp32", "int8")}
-
-
-@pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A search among fp32 and int8 that is over."""
-    path = tmp_path_factory.mktemp("tuned") / "run"
-    with new_tune(path, "p50", WITH_INT8) as folder:
-        play(folder)
-    return path
-
-
-def found_with(path: Path, kept_in: Path) -> tuple[TuneResults, TuneResults]:
-    """What a folder's search came to, before and after the peak is told."""
-    run = read_run(path)
-    results = tune_results(run)
-    assert results is not None
-    return results, with_peak(results, run, kept_in)
-
-
 def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
-    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, whole: tuple[RunFolder, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with new_tune(tmp_path / "run", "p50", WITH_INT8) as folder:
+        play(folder)
+    run, results = read_run(folder.path), found_in(folder)
+    monkeypatch.setattr("exporters.install_layout.command", lambda *_: ["false"])
+    assert peak_of_host(tmp_path) is None
+    assert with_peak(results, run, tmp_path) == results, "no engine measures it"
     monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
-    plain_results, peak_results = found_with(searched, tmp_path)
-    assert peak_results.searches[0][1].sentences[:-1] == plain_results.searches[0][1].sentences
-    sentence = peak_results.searches[0][1].sentences[-1]
+    *sentences, sentence = with_peak(results, run, tmp_path).searches[0][1].sentences
+    assert sentences == [*results.searches[0][1].sentences]
     assert "of the int8 peak, 200 GMAC/s by somebody" in sentence
     assert " in its p50: " in sentence
     # 100 us is the fastest that the script has; a run has MODEL's MACs.
@@ -265,25 +238,8 @@ def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
     share = MODEL.macs / 100e-6 / PEAK.macs_per_s
     actual = float(sentence.split(" % of the int8 peak")[0].split()[-1]) / 100
     assert actual == pytest.approx(share, rel=0.05)
-
-
-def test_a_search_without_int8_has_no_such_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
-    with new_tune(tmp_path / "run", "p50") as folder:
-        play(folder)
-    plain_results, peak_results = found_with(tmp_path / "run", tmp_path)
-    assert peak_results == plain_results
-
-
-def test_without_an_engine_that_measures_it_nothing_is_said(
-    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("exporters.install_layout.command", lambda *_: ["false"])
-    assert peak_of_host(tmp_path) is None
-    plain_results, peak_results = found_with(searched, tmp_path)
-    assert peak_results == plain_results
+    without_int8 = found_in(whole[0])
+    assert with_peak(without_int8, read_run(whole[0].path), tmp_path) == without_int8
 
 
 def test_the_peak_is_measured_by_an_engine_and_kept(tmp_path: Path) -> None:

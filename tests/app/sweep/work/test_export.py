@@ -91,30 +91,6 @@ def test_an_export_that_somebody_kills_is_tried_again_and_not_the_models_fault(
     assert "ended from outside (signal SIGKILL" in reply.reason
 
 
-def test_an_exporter_that_dies_while_idle_costs_nothing(tmp_path: Path) -> None:
-    place = ThisMachine()
-    idle = place.exporter()
-    assert idle.pid is not None
-    place.give_back(idle)
-    os.kill(idle.pid, signal.SIGKILL)
-    while not idle.ended():
-        time.sleep(0.01)
-    request = ExportRequest(str(write_add_graph(tmp_path / "add.onnx")))
-    (reply,) = exported([ExportWork(request, 60.0)], place)
-    assert reply.status == "ok"
-
-
-def test_an_export_keeps_to_the_memory_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "EXPORTER_ITSELF_BYTES", 2**26)
-    command = script(tmp_path / "greedy.py", "held = b'x' * 2**28; time.sleep(600)")
-    work = ExportWork(ExportRequest("add.onnx"), 60.0, memory_limit_bytes=2**26)
-    (reply,) = exported([work], ThisMachine(commands={"export": command}))
-    assert reply.status == "out_of_memory"
-    assert "more than 64 MiB for the model: raise --memory-limit" in reply.reason
-
-
 @pytest.mark.parametrize(("asked", "limit_s"), [(None, 600.0), (8.0, 30.0), (90.0, 90.0)])
 def test_the_time_limit_that_is_asked_for_holds_for_exports(
     tmp_path: Path, asked: float | None, limit_s: float
@@ -191,9 +167,33 @@ def plan_of(folder: Path, **values: object) -> Plan:
     return parse_plan({"sweeps": [grid], "rounds": 1, **values}, "the plan")
 
 
-def measured(folder: RunFolder, place: ThisMachine | None) -> list[Row]:
+def measured(folder: RunFolder, place: ThisMachine | None = None) -> list[Row]:
     with SweepRun(folder, describe_host(), place=place) as run:
         while not run.finished:
             run.step(0.1)
         run.close(0)
         return run.rows()
+
+
+def test_an_exporter_that_dies_while_idle_costs_nothing(tmp_path: Path) -> None:
+    place = ThisMachine()
+    idle = place.exporter()
+    assert idle.pid is not None
+    place.give_back(idle)
+    os.kill(idle.pid, signal.SIGKILL)
+    while not idle.ended():
+        time.sleep(0.01)
+    request = ExportRequest(str(write_add_graph(tmp_path / "add.onnx")))
+    (reply,) = exported([ExportWork(request, 60.0)], place)
+    assert reply.status == "ok"
+
+
+def test_an_export_keeps_to_the_memory_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "EXPORTER_ITSELF_BYTES", 2**26)
+    command = script(tmp_path / "greedy.py", "held = b'x' * 2**28; time.sleep(600)")
+    work = ExportWork(ExportRequest("add.onnx"), 60.0, memory_limit_bytes=2**26)
+    (reply,) = exported([work], ThisMachine(commands={"export": command}))
+    assert reply.status == "out_of_memory"
+    assert "more than 64 MiB for the model: raise --memory-limit" in reply.reason

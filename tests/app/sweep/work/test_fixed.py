@@ -66,21 +66,22 @@ def rounds_in(works: list[Work]) -> list[tuple[str, int]]:
     return [(job.case.case_id, job.round) for job in rounds]
 
 
-def test_exports_come_first_and_each_model_once(model: ExportedModel) -> None:
-    other = replace(CASES[0], model="other.onnx")
-    jobs = run_through(sweep_of((*CASES, other)), model)
-    assert [type(job) for job in jobs[:2]] == [ExportWork, ExportWork]
-    assert all(isinstance(job, RoundWork) for job in jobs[2:])
-
-
-def test_an_export_asks_for_every_point_of_the_axes_once(model: ExportedModel) -> None:
+def test_exports_come_first_each_model_once_and_with_every_point_of_the_axes(
+    model: ExportedModel,
+) -> None:
     points = [{"n": 1}, {"n": 2}, {"n": 1}]
     cases = [
         replace(CASES[0], axes=axes, threads=threads) for threads, axes in enumerate(points, 1)
     ]
-    job = sweep_of(tuple(cases)).next([])
-    assert isinstance(job, ExportWork)
-    assert job.request.points == ({"n": 1}, {"n": 2})
+    sweep = sweep_of((*cases, replace(CASES[0], model="other.onnx")))
+    jobs = run_through(sweep, model)
+    first, second, *others = jobs
+    assert isinstance(first, ExportWork) and isinstance(second, ExportWork)
+    assert first.request.points == ({"n": 1}, {"n": 2})
+    assert all(isinstance(job, RoundWork) for job in others)
+    sweep = sweep_of()
+    assert isinstance(sweep.next([]), ExportWork)
+    assert sweep.next([]) is None, "no job starts while an export is in flight"
 
 
 def test_rounds_interleave_so_that_drift_hits_all_cases_alike(model: ExportedModel) -> None:
@@ -108,54 +109,37 @@ def test_a_resumed_sweep_measures_what_is_missing_and_nothing_else(model: Export
     assert sorted(left) == sorted((case.case_id, 1) for case in CASES[1:])
 
 
-def test_a_failed_export_ends_each_of_its_cases_with_a_reason() -> None:
-    jobs = run_through(sweep_of(), None)
-    results = [job.result for job in jobs if isinstance(job, SettledRound)]
+def settled(works: list[Work]) -> list[RoundResult]:
+    """What the rounds came to that ended without a process; there is no other round."""
+    assert not rounds_in(works)
+    return [work.result for work in works if isinstance(work, SettledRound)]
+
+
+def test_a_case_that_can_not_be_measured_ends_with_a_reason_and_no_process(
+    model: ExportedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = settled(run_through(sweep_of(), None))
     assert {result.case_id for result in results} == {case.case_id for case in CASES}
-    assert all(r.status == "export_failed" and r.reason == "no" for r in results)
-    assert not rounds_in(jobs)
-
-
-def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
-    jobs = run_through(sweep_of((Case(model="mlp", runtime="ort-cpu", precision="fp16"),)), None)
-    (job,) = jobs
-    assert isinstance(job, SettledRound)
-    assert job.result.status == "unsupported"
-    assert "fp16" in job.result.reason
-
-
-def test_a_missing_runtime_is_a_row_without_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {(r.status, r.reason) for r in results} == {("export_failed", "no")}
+    works = run_through(sweep_of((fake_case(fail="unsupported"),)), model)
+    assert ([type(work) for work in works]) == [ExportWork, SettledRound]
+    (work,) = run_through(sweep_of((Case("mlp", "ort-cpu", precision="fp16"),)), None)
+    (result,) = settled([work])
+    assert result.status == "unsupported", "before any export"
+    assert "fp16" in result.reason
     absent = Unavailable("no libfoo", "install foo")
     monkeypatch.setattr(round_jobs, "availability_of", lambda *_: absent)
-    (job,) = run_through(sweep_of(CASES[:1]), None)
-    assert isinstance(job, SettledRound)
-    assert (job.result.status, job.result.reason) == ("unavailable", "no libfoo: install foo")
-
-
-def test_what_a_runtime_refuses_ends_without_a_process(model: ExportedModel) -> None:
-    jobs = run_through(sweep_of((fake_case(fail="unsupported"),)), model)
-    assert [type(job) for job in jobs] == [ExportWork, SettledRound]
-
-
-def test_no_job_starts_while_an_export_is_in_flight() -> None:
-    sweep = sweep_of()
-    assert isinstance(sweep.next([]), ExportWork)
-    assert sweep.next([]) is None
+    (work,) = run_through(sweep_of(CASES[:1]), None)
+    (result,) = settled([work])
+    assert (result.status, result.reason) == ("unavailable", "no libfoo: install foo")
 
 
 @pytest.mark.parametrize("checked", [True, False])
 def test_what_is_compared_and_how_closely_reaches_exports_and_rounds(
     model: ExportedModel, checked: bool
 ) -> None:
-    schedule = Schedule(
-        CASES[:1],
-        1,
-        SHORT,
-        60.0,
-        5,
-        Path("samples"),
-        EMPTY.model_copy(update={"checked": checked, "tolerance": 0.5}),
-    )
+    plan = EMPTY.model_copy(update={"checked": checked, "tolerance": 0.5})
+    schedule = Schedule(CASES[:1], 1, SHORT, 60.0, 5, Path("samples"), plan)
     works = run_through(FixedSweep(schedule, {}, FixedRounds(1)), model)
     assert [w.request.checked for w in works if isinstance(w, ExportWork)] == [checked]
     assert [w.job.asked.tolerance for w in works if isinstance(w, RoundWork)] == [0.5]
@@ -220,30 +204,28 @@ def counts_by_model(rounds: list[tuple[str, int]]) -> list[list[int]]:
     return [[counts[case.case_id] for case in group] for group in contests(CONTENDERS)]
 
 
-def test_a_budget_for_all_leaves_out_none(clock: Clock, model: ExportedModel) -> None:
-    seconds = {case.case_id: 1.0 for case in CONTENDERS}
-    rounds = simulate(clock, model, 1000.0, seconds)
-    assert sorted(rounds) == sorted((case.case_id, n) for case in CONTENDERS for n in range(ROUNDS))
+EACH_A_SECOND = {case.case_id: 1.0 for case in CONTENDERS}
 
 
-def test_a_small_budget_gives_the_first_models_the_rounds_of_a_verdict(
-    clock: Clock, model: ExportedModel
+@pytest.mark.parametrize(
+    ("budget_s", "slow_pass", "least"),
+    [
+        (1000.0, 1.0, [ROUNDS] * MODELS),
+        # Twenty rounds of the first pass leave 40 s: four more of the first two models take 32.
+        (60.0, 1.0, [5, 5, 1, 1, 1]),
+        # A first pass of 100 s looks as if one model fitted; later rounds take 1 s instead of 5.
+        (230.0, 5.0, [3] * MODELS),
+    ],
+)
+def test_a_budget_gives_the_first_models_the_rounds_of_a_verdict_and_each_case_a_figure(
+    clock: Clock, model: ExportedModel, budget_s: float, slow_pass: float, least: list[int]
 ) -> None:
-    """Twenty rounds of the first pass leave 40 s: four more of the first two models take 32."""
-    rounds = simulate(clock, model, 60.0, {case.case_id: 1.0 for case in CONTENDERS})
-    counts = counts_by_model(rounds)
-    assert [min(group) for group in counts[:2]] == [5, 5]
-    assert all(min(group) >= 1 for group in counts), "each case has a figure"
-
-
-def test_models_come_back_when_the_machine_is_faster_than_it_seemed(
-    clock: Clock, model: ExportedModel
-) -> None:
-    """A first pass of 100 s looks as if one model fitted; later rounds take 1 s instead of 5."""
-    rounds = simulate(
-        clock, model, 230.0, {case.case_id: 1.0 for case in CONTENDERS}, slow_pass=5.0
-    )
-    assert all(min(group) >= 3 for group in counts_by_model(rounds))
+    rounds = simulate(clock, model, budget_s, EACH_A_SECOND, slow_pass=slow_pass)
+    assert len(set(rounds)) == len(rounds)
+    fewest = [min(group) for group in counts_by_model(rounds)]
+    assert all(count >= wanted for count, wanted in zip(fewest, least, strict=True))
+    if budget_s == 60.0:
+        assert fewest[:2] == [5, 5]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -280,8 +262,8 @@ def test_the_slowest_comparison_is_set_aside_first(
     clock: Clock, model: ExportedModel, slow: int
 ) -> None:
     """The first pass takes 56 s; four more rounds of the other models take 64 of the 84 left."""
-    groups = contests(CONTENDERS)
-    seconds = {case.case_id: 1.0 for case in CONTENDERS} | {c.case_id: 10.0 for c in groups[slow]}
+    slow_cases = contests(CONTENDERS)[slow]
+    seconds = EACH_A_SECOND | {case.case_id: 10.0 for case in slow_cases}
     counts = counts_by_model(simulate(clock, model, 140.0, seconds))
     assert all(min(group) >= 5 for place, group in enumerate(counts) if place != slow)
     assert counts[slow] == [1] * RUNTIMES

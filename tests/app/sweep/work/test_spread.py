@@ -27,7 +27,7 @@ from app.sweep.scheduling.round_budget import Budget, FixedRounds, Spread
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work import base
-from app.sweep.work.base import WaitWork
+from app.sweep.work.base import WaitWork, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
@@ -51,7 +51,6 @@ def begun_at(
     spread_s: float,
     rounds: int,
     round_s: float = 2.0,
-    slow_round_s: float = 0.0,
     budget_s: float = 1e9,
     statuses: dict[str, dict[int, Status]] | None = None,
     contended_s: float = 0.0,
@@ -65,20 +64,19 @@ def begun_at(
     )  # fmt: skip
     sweep = FixedSweep(schedule, statuses or {}, FixedRounds(rounds))
     began: list[tuple[int, float]] = []
-    ended_work: list[object] = []
+    ended_work: list[Work] = []
     begun_s = clock.now_s
-    while (work := sweep.next(ended_work)) is not None:  # type: ignore[arg-type]
+    while (work := sweep.next(ended_work)) is not None:
         ended_work = [work]
         if isinstance(work, ExportWork):
             work.reply = ExportReply("ok", model)
         elif isinstance(work, RoundWork):
             began.append((work.job.round, clock.now_s - begun_s))
-            clock.now_s += max(round_s, slow_round_s if work.job.round == rounds - 1 else 0.0)
+            clock.now_s += round_s
             switches = 1000 if work.job.round >= first_contended else 0
             interference = Interference(round_s, involuntary_switches=switches)
-            work.result = RoundResult(
-                work.job.case.case_id, work.job.round, "ok", interference=interference
-            )
+            key = work.job.case.case_id, work.job.round
+            work.result = RoundResult(*key, "ok", interference=interference)
         elif isinstance(work, WaitWork):
             assert sweep.next([]) is None, "nothing is begun while it lasts"
             clock.now_s = max(clock.now_s, work.due())
@@ -95,21 +93,13 @@ def test_the_passes_are_spread_and_every_case_is_in_each(
     for spread_s in (0.0, 10.0):  # none, or rounds take longer: nothing waits
         began = begun_at(clock, model, spread_s, 3)
         assert [start_s for _, start_s in began] == [2.0 * n for n in range(9)]
-
-
-def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) -> None:
     began = begun_at(clock, model, 600.0, 4, budget_s=60.0)
     assert len(began) == 4 * len(CASES), "all rounds fit, as they would without waiting"
-    last_s = began[-1][1]
-    assert 30.0 < last_s <= 58.0, "and the time that is left is used"
-
-
-def test_a_resumed_run_keeps_the_distances_of_what_it_lacks(
-    clock: Clock, model: ExportedModel
-) -> None:
+    assert 30.0 < began[-1][1] <= 58.0, "and the time that is left is used"
+    # A resumed run keeps the distances of what it lacks.
     statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
     began = begun_at(clock, model, 120.0, 4, statuses=statuses)
-    assert [(number, start_s) for number, start_s in began[:: len(CASES)]] == [(2, 0.0), (3, 40.0)]
+    assert began[:: len(CASES)] == [(2, 0.0), (3, 40.0)]
 
 
 @pytest.mark.parametrize(
@@ -140,28 +130,22 @@ def test_passes_beyond_the_spread_keep_the_shorter_pace(clock: Clock) -> None:
     assert spread.left_s(1) == 600.0
 
 
-@pytest.mark.parametrize("now", [False, True])
-def test_a_wait_ends_when_the_sweep_is_stopped(now: bool) -> None:
-    engine = Engine(Given([WaitWork(real_time.monotonic() + 3600.0)]))
-    with engine:
-        engine.poll(0.0)
-        engine.stop(now)
-        events: list[Event] = []
-        while not engine.finished:
-            events += engine.poll(0.1)
-    assert events[-1] == Finished(stopped=True)
-
-
-def test_a_wait_ends_when_the_sweep_is_paused_and_is_taken_up_again() -> None:
+@pytest.mark.parametrize("now", [False, True, None])
+def test_a_wait_ends_when_the_sweep_is_stopped_or_paused(now: bool | None) -> None:
     work = WaitWork(real_time.monotonic() + 3600.0)
-    engine = Engine(Given([work]))
-    with engine:
+    with Engine(Given([work])) as engine:
         engine.poll(0.0)
-        engine.pause()
+        if now is None:
+            engine.pause()
+        else:
+            engine.stop(now)
         events: list[Event] = []
-        while not any(isinstance(event, Paused) for event in events):
+        while not any(isinstance(event, Paused | Finished) for event in events):
             events += engine.poll(0.1)
-    assert work.over and work.was_interrupted
+    if now is None:
+        assert work.over and work.was_interrupted, "it is taken up again"
+    else:
+        assert events[-1] == Finished(stopped=True)
 
 
 @pytest.fixture
@@ -191,24 +175,20 @@ def test_a_profile_has_a_spread_and_the_flag_replaces_it(
     assert (manifest.spread_s, manifest.contended_spread_s) == (seconds, contended_s)
 
 
-def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int:
-    grid = {"models": [graph], "runtimes": ["fake"]}
-    create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), tmp_path / name).close()
-    return read_manifest(tmp_path / name).arrivals_seed
-
-
 def test_each_run_draws_its_own_arrivals_unless_its_plan_fixed_them(
     tmp_path: Path, graph: str
 ) -> None:
-    seeds = {arrivals_of(tmp_path, graph, name) for name in ("a", "b", "c")}
-    assert len(seeds) == 3
-    assert arrivals_of(tmp_path, graph, "d", seed=0) == 0
-    assert arrivals_of(tmp_path, graph, "e", seed=7) == 7
-    for name, is_fresh in (("c", True), ("e", False)):
-        first = read_manifest(tmp_path / name).arrivals_seed
+    def seed_of(name: str) -> int:
+        return read_manifest(tmp_path / name).arrivals_seed
+
+    grid = {"models": [graph], "runtimes": ["fake"]}
+    for name, values in {"a": {}, "b": {}, "zero": {"seed": 0}, "fixed": {"seed": 7}}.items():
+        create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), tmp_path / name).close()
+    assert seed_of("a") != seed_of("b")
+    assert (seed_of("zero"), seed_of("fixed")) == (0, 7)
+    for name, is_fresh in (("a", True), ("fixed", False)):
         with RunFolder.reopen(tmp_path / name) as folder:
             source = build_scheduler(folder, read_run(folder.path), Rows())
-        assert source.rounds.schedule.arrivals_seed == first, "resumed"
+        assert source.rounds.schedule.arrivals_seed == seed_of(name), "resumed"
         repeat(tmp_path / name, tmp_path / f"again-{name}").close()
-        repeated = read_manifest(tmp_path / f"again-{name}").arrivals_seed
-        assert (repeated != first) == is_fresh
+        assert (seed_of(f"again-{name}") != seed_of(name)) == is_fresh
