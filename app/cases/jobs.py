@@ -15,9 +15,9 @@ process of its own, after the timed rounds, and none of them is ever a latency.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from app.cases.case import Case
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Scenario
@@ -100,6 +100,7 @@ class AccuracyResult:
     batch_size: int = 0
     reason: str = ""
     transient: bool = False
+    number = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,10 @@ class ColdStart:
     transient: bool = False
 
     @property
+    def number(self) -> int:
+        return self.process
+
+    @property
     def total_ms(self) -> float:
         """From the process's start to its first answer: the phases together."""
         return sum(self.phases_ms.values())
@@ -217,6 +222,24 @@ class Sensitivity:
     left_out: int = 0
     reason: str = ""
     transient: bool = False
+    number = 0
+
+    @property
+    def subject(self) -> str:
+        return self.case_id
+
+
+SUBJECTS: Mapping[type[Any], Callable[[Case, ExportedModel | None], Case | None]] = {
+    AccuracyResult: lambda case, model: subject_of(case, model) if model is not None else None,
+    ColdStart: lambda case, _: cold_start_subject_of(case),
+    Sensitivity: lambda case, _: case,
+}
+"""By the kind of a result its subject: the case whose id cases share where they share a result.
+
+Results of one `subject` have a `number`; those that are `transient` are measured again. One below 0
+prepares the others.
+"""
+RESULTS: tuple[type[Any], ...] = tuple(SUBJECTS)
 
 
 @dataclass(frozen=True, slots=True)

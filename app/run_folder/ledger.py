@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.jobs import SCOUT, AccuracyResult, ColdStart, Sensitivity
+from app.cases.jobs import RESULTS, AccuracyResult, ColdStart, Sensitivity
 from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.run_folder.journal import (
@@ -57,11 +57,11 @@ class Ledger:
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
     _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
-    _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
+    _results: dict[type, dict[str, dict[int, Any]]] = field(
+        default_factory=lambda: {kind: {} for kind in RESULTS}
+    )
     _tried_cases: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
-    _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
-    _sensitivities: dict[str, Sensitivity] = field(default_factory=dict)
     _time_spent: list[TimeSpent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -94,20 +94,12 @@ class Ledger:
             case DiscardedRound():
                 self._void(line)
                 return line.case_id
-            case AccuracyResult():
-                previous = self._accuracies.get(line.subject)
-                if previous is None or previous.transient:
-                    self._accuracies[line.subject] = line
+            case AccuracyResult() | ColdStart() | Sensitivity():
+                self._take_result(line)
             case SearchCase():
                 self._tried_cases.setdefault(line.case.case_id, line.case)
                 self.cases.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
-            case ColdStart():
-                self._take_cold_start(line)
-            case Sensitivity():
-                known = self._sensitivities.get(line.case_id)
-                if known is None or known.transient:
-                    self._sensitivities[line.case_id] = line
             case Operators():
                 if folder is not None and line.file:
                     line = replace(line, file=str(folder / line.file))
@@ -135,14 +127,14 @@ class Ledger:
         if source in self._writers:
             writers[line.round] = self._writers[source]
 
-    def _take_cold_start(self, line: ColdStart) -> None:
-        """A scout that was tried again is recorded by the answers of the processes after it."""
-        starts = self._cold_starts.setdefault(line.subject, {})
-        previous = starts.get(line.process)
+    def _take_result(self, line: AccuracyResult | ColdStart | Sensitivity) -> None:
+        """One that prepares the others and was tried again is recorded by their answers."""
+        own = self._results[type(line)].setdefault(line.subject, {})
+        previous = own.get(line.number)
         if previous is None or previous.transient:
-            starts[line.process] = line
-        if line.process != SCOUT and SCOUT in starts and starts[SCOUT].transient:
-            del starts[SCOUT]
+            own[line.number] = line
+        for number in [n for n in own if n < 0 <= line.number and own[n].transient]:
+            del own[number]
 
     def _take_operators(self, line: Operators) -> None:
         """They stand and fall with the rounds of their attempt."""
@@ -185,15 +177,13 @@ class Ledger:
             self._rounds,
             self._writers_by_round,
             self._models,
-            self._accuracies,
+            self._results,
             tuple(self._tried_cases.values()),
             self._operators,
-            self._cold_starts,
             models_there=self._models_there,
             environments=self.environments,
             void=self._void_cases,
             time_spent=self._time_spent,
             store=self.store,
             folders=self.folders,
-            sensitivities=self._sensitivities,
         )

@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from app.cases.case import Case
 from app.cases.errors import FileError
-from app.cases.jobs import AccuracyResult, ColdStart, Sensitivity, subject_of
-from app.cases.jobs import cold_start_subject_of as cold_subject_of
+from app.cases.jobs import SUBJECTS
 from app.cases.round import MEASURED, RECORD, SETS, RoundResult
 from app.run_folder.journal import Operators, TimeSpent, Writer
 from app.run_folder.manifest import Manifest
@@ -24,6 +23,7 @@ from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Run:
     them, as far as journals say it.
 
     `models` are keyed by the model as the cases name it and the precision asked for,
-    `models_there` by the writer before these; `environments` are by host. `accuracies` are by the
-    id of their subject, `operators` and `sensitivities` by the case, `cold_starts` by the id of
-    their subject and by process. `tried` are the cases that a search added to those of the plan.
+    `models_there` by the writer before these; `environments` are by host. `results` are by their
+    kind, the id of their subject and their number (`app.cases.jobs.SUBJECTS`), `operators` by the
+    case. `tried` are the cases that a search added to those of the plan.
     `damaged` are rounds that are left out, by the id of their case and by number, with what is
     wrong with their samples.
     `void` has, by the case, the last attempt of which rounds count no more.
@@ -49,10 +49,9 @@ class Run:
     rounds: Mapping[str, Mapping[int, RoundResult]]
     writers: Mapping[str, Mapping[int, Writer]]
     models: Mapping[tuple[str, str], ExportedModel]
-    accuracies: Mapping[str, AccuracyResult] = field(default_factory=dict)
+    results: Mapping[type, Mapping[str, Mapping[int, Any]]] = field(default_factory=dict)
     tried: tuple[Case, ...] = ()
     operators: Mapping[str, Operators] = field(default_factory=dict)
-    cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
     damaged: Mapping[str, Mapping[int, Diagnostic]] = field(default_factory=dict)
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -60,7 +59,6 @@ class Run:
     time_spent: Sequence[TimeSpent] = ()
     store: StatisticsStore | None = None
     folders: Mapping[str, Path] = field(default_factory=dict)
-    sensitivities: Mapping[str, Sensitivity] = field(default_factory=dict)
     parts: Mapping[str, Run] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -129,24 +127,26 @@ class Run:
         graphs = (result.model_sha256 for result in rounds if result.samples)
         return tuple(dict.fromkeys(filter(None, graphs)))
 
-    def accuracy_of(self, case: Case) -> AccuracyResult | None:
-        """The accuracy that holds for a case: cases share it where only their timing differs."""
-        model = self.model_of(case) if self.accuracies else None
-        return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
+    def results_of(self, kind: type[R], case: Case) -> tuple[R, ...]:
+        """The results of a kind that hold for a case, in the order of their numbers."""
+        found = self.results.get(kind)
+        subject = SUBJECTS[kind](case, self.model_of(case)) if found else None
+        own = found.get(subject.case_id, {}) if found and subject else {}
+        return tuple(own[number] for number in sorted(own))
+
+    def result_of(self, kind: type[R], case: Case) -> R | None:
+        """The one of a kind that has one for each subject."""
+        return next(iter(self.results_of(kind, case)), None)
+
+    def result_by_subject(self, kind: type[R]) -> dict[str, R]:
+        """All of such a kind."""
+        return {subject: own[0] for subject, own in self.results.get(kind, {}).items()}
 
     def without_batch(self, case: Case) -> Case:
         """The case but for its batch size."""
         model = self.model_of(case)
         axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
         return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
-
-    def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
-        """The processes that started cold for a case, in their order; cases share them where only
-        their later runs differ."""
-        if not self.cold_starts:
-            return ()
-        starts = self.cold_starts.get(cold_subject_of(case).case_id, {})
-        return tuple(starts[number] for number in sorted(starts))
 
     def folder_of(self, result: RoundResult) -> Path:
         """Where the files of a round lie: the run's own folder, or that of its share or part."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
-from app.cases.jobs import cold_start_subject_of, subject_of
+from app.cases.jobs import RESULTS, SUBJECTS
 from app.cases.round import RoundResult
 from app.formatting.case_labels import case_label
 from app.formatting.text import counted
@@ -271,13 +271,15 @@ def _union(parts: Sequence[Run], given_names: Sequence[str]) -> Run:
         for case_id, found in chosen.items()
     }
     ends = [item for item in cases if _is_last(item, chosen[item.new.case_id])]
-    accuracies = {
-        subject_of(item.new, model).case_id: accuracy
-        for item in ends
-        if (model := item.part.model_of(item.old)) is not None
-        and (accuracy := item.part.accuracy_of(item.old)) is not None
+    results: dict[type, dict[str, dict[int, Any]]] = {
+        kind: {
+            subject.case_id: {line.number: line for line in own}
+            for item in ends
+            if (own := item.part.results_of(kind, item.old))
+            and (subject := SUBJECTS[kind](item.new, item.part.model_of(item.old)))
+        }
+        for kind in RESULTS
     }
-    starts = ((item.new, item.part.cold_starts_of(item.old)) for item in ends)
     kept = {writer.writer: writer for own in writers.values() for writer in own.values()}
     return Run(
         parts[0].path,
@@ -294,14 +296,13 @@ def _union(parts: Sequence[Run], given_names: Sequence[str]) -> Run:
             for item in reversed(cases)
             if (model := item.part.model_of(item.old)) is not None
         },
-        accuracies,
+        results,
         others,
         {
             item.new.case_id: replace(line, case_id=item.new.case_id)
             for item in ends
             if (line := item.part.operators.get(item.old.case_id)) is not None
         },
-        {cold_start_subject_of(case).case_id: {s.process: s for s in own} for case, own in starts},
         {
             item.new.case_id: {
                 n: d for n, d in damaged.items() if n not in chosen[item.new.case_id]
@@ -313,11 +314,6 @@ def _union(parts: Sequence[Run], given_names: Sequence[str]) -> Run:
         {writer.host: writer.environment for writer in kept.values()},
         time_spent=[line for part in runs for line in part.time_spent],
         folders={name: folder for part in parts for name, folder in part.folders.items()},
-        sensitivities={
-            item.new.case_id: replace(effect, case_id=item.new.case_id)
-            for item in ends
-            if (effect := item.part.sensitivities.get(item.old.case_id)) is not None
-        },
         parts={part.manifest.run_id: part for part in runs},
         notes=tuple(notes),
     )

@@ -43,6 +43,7 @@ from app.analysis.comparison.measured_case import MeasuredCase
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES, columns_of
+from app.cases.jobs import AccuracyResult
 from app.cases.round import RoundResult
 from app.plan.plan import Plan
 from app.run_folder.diagnostics import diagnostic_columns
@@ -136,7 +137,7 @@ def _stopping(data: CaseData, row: Row) -> Row:
 
 
 def _accuracy(data: CaseData, _: Row) -> Row:
-    accuracy = data.run.accuracy_of(data.case)
+    accuracy = data.run.result_of(AccuracyResult, data.case)
     return {} if accuracy is None else {"accuracy_top1": accuracy.top1}
 
 

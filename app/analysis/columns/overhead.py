@@ -53,7 +53,7 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
 
 def cold_columns(run: Run, case: Case) -> Row:
     """What the case's cold starts tell; {} where none were asked for or come to."""
-    starts = run.cold_starts_of(case)
+    starts = run.results_of(ColdStart, case)
     complete = [
         start for start in starts if not start.reason and start.phases_ms.keys() >= set(PHASES)
     ]

@@ -10,6 +10,7 @@ from app.analysis.columns.precision import shortfalls
 from app.analysis.columns.rounds import graph_warnings
 from app.cases.case import Case
 from app.cases.column import Blank, Row
+from app.cases.jobs import AccuracyResult
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.formatting.text import one_line
@@ -111,7 +112,7 @@ def diagnosed_columns(diagnostics: Sequence[Diagnostic], row: Row) -> Row:
 
 def accuracy_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
     """Why the accuracy of the case is missing; also of a case without rounds."""
-    accuracy = run.accuracy_of(case)
+    accuracy = run.result_of(AccuracyResult, case)
     if accuracy is not None and accuracy.reason:
         yield diagnostic("accuracy_unavailable", error=accuracy.reason)
 

@@ -80,7 +80,7 @@ class AccuracyFollowUp(FollowUp):
         self._late_cases: Callable[[], Iterable[Case]] = state.rounds.late_cases
         self._waiting: deque[tuple[Case, str]] = deque()
         self._subjects = Counter[tuple[object, ...]]()
-        recorded = state.recorded.accuracies
+        recorded = state.recorded.result_by_subject(AccuracyResult)
         self._finished_ids = {subject for subject, entry in recorded.items() if not entry.transient}
         self._await(state.models)
 

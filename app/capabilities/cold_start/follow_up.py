@@ -93,7 +93,7 @@ class ColdStartFollowUp(FollowUp):
         self._files: dict[str, tuple[str, ...]] = {}
         recorded_starts = {
             subject: {number: start for number, start in starts.items() if not start.transient}
-            for subject, starts in state.recorded.cold_starts.items()
+            for subject, starts in state.recorded.results.get(ColdStart, {}).items()
         }
         self._failed = {
             subject

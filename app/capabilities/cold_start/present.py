@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.cases.case import Case
 from app.cases.column import Row, Value, number_of
-from app.cases.jobs import PHASES, cold_start_subject_of
+from app.cases.jobs import PHASES, ColdStart, cold_start_subject_of
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
 from app.present.document import (
@@ -28,7 +28,7 @@ def cold_tables(run: Run, rows: Sequence[Row], _width: int) -> Iterator[Block]:
     """One table of all that was started, the medians by phase; then what gave no answer."""
     subjects: dict[str, Case] = {}
     for case in run.cases:
-        if run.cold_starts_of(case):
+        if run.results_of(ColdStart, case):
             subjects.setdefault(cold_start_subject_of(case).case_id, case)
     if not subjects:
         return

@@ -68,7 +68,7 @@ class SensitivityFollowUp(FollowUp):
         self._used_s = sum(sum(line.seconds.get(self.kind, {}).values()) for line in lines)
         self._begun_s = 0.0
         self._cases = state.models
-        known = state.recorded.sensitivities
+        known = state.recorded.result_by_subject(Sensitivity)
         told = {c.model: known[c.case_id] for c in self._cases if c.case_id in known}
         models = dict.fromkeys(c.model for c in self._cases)
         self._waiting = deque(m for m in models if m not in told or told[m].transient)

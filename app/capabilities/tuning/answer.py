@@ -13,6 +13,7 @@ from pathlib import Path
 from app.analysis.comparison.judge import interval_note
 from app.capabilities.tuning.search import Tuned, tunings
 from app.cases.case import Case
+from app.cases.jobs import AccuracyResult
 from app.cases.objectives import Goal
 from app.formatting import text
 from app.formatting.case_labels import model_labels
@@ -128,7 +129,7 @@ def _answer(model: str, state: Tuned, goal: Goal, run: Run) -> TuneAnswer:
 
 
 def _top1(run: Run, case: Case) -> float | None:
-    accuracy = run.accuracy_of(case)
+    accuracy = run.result_of(AccuracyResult, case)
     return None if accuracy is None else accuracy.top1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.comparison.published_figures import zoo_rows
 from app.cases.column import number_of
+from app.cases.jobs import AccuracyResult
 from app.formatting import text
 from app.present.answer import answers
 from app.present.document import Block, Column, Heading, Paragraph, Picture, names, table
@@ -95,7 +96,9 @@ _ACCURACY_PICTURE, _TOP1 = "accuracy.svg", "accuracy_top1"
 
 def accuracy_tables(results: Found) -> Iterator[Block]:
     """A line for each network and way of measuring it, the precision among them."""
-    accuracies = (results.run.accuracy_of(measurement.case) for measurement in results.measured)
+    accuracies = (
+        results.run.result_of(AccuracyResult, measurement.case) for measurement in results.measured
+    )
     images = max((accuracy.images for accuracy in accuracies if accuracy is not None), default=0)
     yield Heading("Accuracy against throughput, both measured")
     yield Paragraph(
@@ -118,7 +121,8 @@ def accuracy_tables(results: Found) -> Iterator[Block]:
     figures = map(Column, ("images/s", "top-1", "off by, of the largest output"))
     yield table((*names("model", "device"), *figures), rows)
     untested_count = sum(
-        measurement.summary is not None and results.run.accuracy_of(measurement.case) is None
+        measurement.summary is not None
+        and results.run.result_of(AccuracyResult, measurement.case) is None
         for measurement in results.measured
     )
     if untested_count:

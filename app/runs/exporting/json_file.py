@@ -15,6 +15,7 @@ from app.analysis.columns.status import worst_round
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import all_names, column
+from app.cases.jobs import Sensitivity
 from app.cases.round import RoundResult
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
 from app.run_folder.files import replacing
@@ -60,7 +61,7 @@ def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
         },
         "sensitivity": {
             case_id: {"factors": line.factors, "left_out": line.left_out}
-            for case_id, line in run.sensitivities.items()
+            for case_id, line in run.result_by_subject(Sensitivity).items()
         },
         "columns": [_column(name) for name in names],
     }

@@ -22,7 +22,7 @@ from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.dimensions import GRID
 from app.cases.errors import ResultsError
-from app.cases.jobs import OperatorTimes
+from app.cases.jobs import OperatorTimes, Sensitivity
 from app.cases.round import RoundResult
 from app.formatting.case_labels import labels, model_names
 from app.machine.child import Child
@@ -229,7 +229,7 @@ class RunReader:
             details=self._details(visible_keys),
             environments=dict(self._journal.ledger.environments),
             models=tuple(self._journal.ledger.run.models.values()),
-            sensitivities=dict(self._journal.ledger.run.sensitivities),
+            sensitivities=self._journal.ledger.run.result_by_subject(Sensitivity),
         )
         return self._state
 

@@ -218,7 +218,7 @@ def start(process: int, ms: float = 0.0) -> ColdStart:
 def test_a_process_that_circumstances_ended_is_started_again(
     lines: list[Line], expected: dict[int, float]
 ) -> None:
-    starts = in_ledger(*lines).run.cold_starts["case"]
+    starts = in_ledger(*lines).run.results[ColdStart]["case"]
     assert {process: line.total_ms for process, line in starts.items()} == expected
 
 
@@ -228,8 +228,11 @@ def test_a_value_is_measured_again_where_circumstances_failed_it(is_transient: b
     factors = [Sensitivity("case", {"size": factor}) for factor in (2.0, 4.0)]
     lines = [replace(line, transient=is_transient) for line in (accuracies[0], factors[0])]
     run = in_ledger(*lines, accuracies[1], factors[1]).run
-    assert run.accuracies["case"] == (accuracies if is_transient else lines)[is_transient]
-    assert run.sensitivities["case"] == (factors[1] if is_transient else lines[1])
+    assert (
+        run.result_by_subject(AccuracyResult)["case"]
+        == (accuracies if is_transient else lines)[is_transient]
+    )
+    assert run.result_by_subject(Sensitivity)["case"] == (factors[1] if is_transient else lines[1])
 
 
 def test_a_line_tells_of_which_case_it_is() -> None:

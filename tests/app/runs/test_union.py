@@ -167,9 +167,12 @@ def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
     (also,) = run.tried
     assert (also.axes, also.host) == ({"batch": 8}, "board")
     assert run.model_of(board) == model
-    assert (run.accuracy_of(board) is not None, run.accuracy_of(server)) == (True, None)
-    assert [cold.process for cold in run.cold_starts_of(board)] == [0]
-    assert not run.cold_starts_of(server)
+    assert (
+        run.result_of(AccuracyResult, board) is not None,
+        run.result_of(AccuracyResult, server),
+    ) == (True, None)
+    assert [cold.process for cold in run.results_of(ColdStart, board)] == [0]
+    assert not run.results_of(ColdStart, server)
     assert read_operators(run.path, run.operators[board.case_id]).ops == times.ops
     assert readings_path(run, run.rounds_of(also)[0]).is_file()
 

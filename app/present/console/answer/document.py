@@ -14,6 +14,7 @@ from app.analysis.comparison.aggregate_throughput import AggregateThroughput
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.plot_data.curves import idleness
 from app.cases.columns import MAIN, column, columns_of
+from app.cases.jobs import Sensitivity
 from app.cases.status import TERMINAL
 from app.formatting import text
 from app.formatting.text import counted
@@ -256,7 +257,9 @@ def answer_blocks(
     yield Paragraph(measured_line(result))
     if assumption := assumption_line(result.measured):
         yield Paragraph(assumption)
-    yield from map(Paragraph, effect_lines(result.measured, result.run.sensitivities))
+    yield from map(
+        Paragraph, effect_lines(result.measured, result.run.result_by_subject(Sensitivity))
+    )
     if trust := trust_line(result):
         yield Paragraph(trust)
     yield from map(Paragraph, input_lines(result.run.models.values()))

@@ -10,6 +10,7 @@ import pytest
 from onnx import parser
 
 from app.capabilities.sensitivity import follow_up as sensitivity
+from app.cases.jobs import Sensitivity
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from tests.app.cli.headless.batch import rows, run
@@ -57,7 +58,7 @@ def measured(graph: str, folder: Path, *words: str) -> tuple[str, Run]:
 @pytest.mark.usefixtures("time_enough")
 def test_what_decides_the_time_is_told_from_what_does_not(tmp_path: Path) -> None:
     answer, finished = measured(RESIZED, tmp_path)
-    ((case_id, found),) = finished.sensitivities.items()
+    ((case_id, found),) = finished.result_by_subject(Sensitivity).items()
     size, points = (found.factors[name] for name in ("size", "points"))
     assert size is not None
     assert points is not None
@@ -77,7 +78,9 @@ def test_what_decides_the_time_is_told_from_what_does_not(tmp_path: Path) -> Non
 @pytest.mark.usefixtures("time_enough")
 def test_a_fixed_reshape_takes_no_other_size(tmp_path: Path) -> None:
     answer, finished = measured(RESHAPED, tmp_path)
-    assert [line.factors for line in finished.sensitivities.values()] == [{"frames": None}]
+    assert [line.factors for line in finished.result_by_subject(Sensitivity).values()] == [
+        {"frames": None}
+    ]
     assert "frames takes no other size" in answer
 
 
@@ -86,19 +89,19 @@ def test_a_fixed_reshape_takes_no_other_size(tmp_path: Path) -> None:
 def test_nothing_is_doubled_unasked_or_where_all_was_given(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    assert not measured(RESHAPED, tmp_path, *words)[1].sensitivities
+    assert not measured(RESHAPED, tmp_path, *words)[1].result_by_subject(Sensitivity)
 
 
 def test_a_short_run_has_no_time_for_it_and_a_resumed_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, finished = measured(RESIZED, tmp_path)
-    assert not finished.sensitivities
+    assert not finished.result_by_subject(Sensitivity)
     monkeypatch.setattr(sensitivity, "SHARE", 100.0)
     code, *_ = run("resume", str(tmp_path / "run"))
     assert code == 0
     resumed = read_run(tmp_path / "run")
-    assert len(resumed.sensitivities) == 1
+    assert len(resumed.result_by_subject(Sensitivity)) == 1
     assert resumed.rounds == finished.rounds
 
 
@@ -107,7 +110,7 @@ def test_what_there_is_no_time_for_is_left_out(
 ) -> None:
     monkeypatch.setattr(sensitivity, "SHARE", 1e-6)
     monkeypatch.setattr(sensitivity, "LEAST_S", 0.0)
-    (found,) = measured(RESIZED, tmp_path)[1].sensitivities.values()
+    (found,) = measured(RESIZED, tmp_path)[1].result_by_subject(Sensitivity).values()
     assert (found.factors, found.left_out, found.transient) == ({}, 2, True)
 
 

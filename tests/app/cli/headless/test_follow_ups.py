@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.jobs import PHASES
+from app.cases.jobs import PHASES, ColdStart
 from app.runs.reader import read_run
 from tests.app.cli.headless.batch import FAKE, kill, launch, recorded, rows, run, wait_for_rounds
 
@@ -54,7 +54,7 @@ COLD = ("--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", 
 
 def started(folder: Path) -> list[tuple[str, int]]:
     """Subject and number of each process that is recorded, in the journal's order."""
-    cold_starts = read_run(folder).cold_starts
+    cold_starts = read_run(folder).results[ColdStart]
     return [(subject, number) for subject, starts in cold_starts.items() for number in starts]
 
 
@@ -70,7 +70,7 @@ def test_fresh_processes_are_a_distribution_with_its_interval(work: Path) -> Non
     )
     assert 0.0 < low <= p50 <= high <= longest
     assert all(0.0 < float(ort[f"cold_{phase}_p50_ms"]) < p50 for phase in PHASES)
-    starts = read_run(work / "run").cold_starts_of(read_run(work / "run").cases[0])
+    starts = read_run(work / "run").results_of(ColdStart, read_run(work / "run").cases[0])
     for start in starts:
         assert start.total_ms == pytest.approx(sum(start.phases_ms.values()))
         assert start.phases_ms["process"] > 1.0, "no interpreter starts in a millisecond"

@@ -222,8 +222,10 @@ def reasons(run: Run) -> list[str]:
 
 
 def follow_ups(run: Run) -> list[Operators | AccuracyResult | ColdStart]:
-    cold = [start for case_starts in run.cold_starts.values() for start in case_starts.values()]
-    return [*run.operators.values(), *run.accuracies.values(), *cold]
+    cold = [
+        start for case_starts in run.results[ColdStart].values() for start in case_starts.values()
+    ]
+    return [*run.operators.values(), *run.result_by_subject(AccuracyResult).values(), *cold]
 
 
 def test_what_circumstances_made_fail_is_tried_again(followed: Path) -> None:
@@ -235,9 +237,9 @@ def test_what_circumstances_made_fail_is_tried_again(followed: Path) -> None:
     assert run("resume", str(followed))[0] == 0
     run_after = read_run(followed)
     assert not any(reasons(run_after))
-    assert run_after.accuracies == run_before.accuracies
-    assert {s: set(k) for s, k in run_after.cold_starts.items()} == {
-        s: set(range(COLD_STARTS)) for s in run_before.cold_starts
+    assert run_after.results[AccuracyResult] == run_before.results[AccuracyResult]
+    assert {s: set(k) for s, k in run_after.results[ColdStart].items()} == {
+        s: set(range(COLD_STARTS)) for s in run_before.results[ColdStart]
     }
     (again,) = rows(followed)
     assert again["accuracy_top1"] == row["accuracy_top1"] == "0.75"

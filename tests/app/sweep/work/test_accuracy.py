@@ -55,9 +55,9 @@ def recorded_run(
         case_id: {n: RoundResult(case_id, n, status) for n, status in entries.items()}
         for case_id, entries in statuses.items()
     }
-    accuracies = {subject: AccuracyResult(subject, images, 0.5) for subject in assessed_ids}
+    accuracies = {s: {0: AccuracyResult(s, images, 0.5)} for s in assessed_ids}
     manifest = manifest_of(cases, plan=PLAN.model_copy(update={"accuracy": images}))
-    return Run(Path("run"), manifest, rounds, {}, {}, accuracies)
+    return Run(Path("run"), manifest, rounds, {}, {}, {AccuracyResult: accuracies})
 
 
 def run_through(

@@ -130,7 +130,8 @@ def source_of(
     cases = (ONE, TWO)
     rounds = {case.case_id: {0: RoundResult(case.case_id, 0, "ok")} for case in cases}
     plan = PLAN.model_copy(update={"cold_start": 3, "page_cache": page_cache})
-    run = Run(Path("run"), manifest_of(cases, plan=plan), rounds, {}, {}, cold_starts=results or {})
+    manifest = manifest_of(cases, plan=plan)
+    run = Run(Path("run"), manifest, rounds, {}, {}, {ColdStart: results or {}})
     schedule = Schedule(cases, 1, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
     statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok"} for case in cases}
     state = RunState(FixedSweep(schedule, statuses, FixedRounds(1)), run)
