@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.signal import lfilter
 
-from tests.simulated.machines import Machine, log_normal_levels, modes
+from tests.simulated.machines import Machine, autoregressive, log_normal_levels, modes
 
 
 def _warming(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
@@ -28,9 +28,7 @@ def _paused_runs(rng: np.random.Generator, runs: int, level: float) -> np.ndarra
 
 def _coloured_runs(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
     """Neighbouring runs correlate by 0.8."""
-    noise = rng.standard_normal(runs)
-    noise[1:] *= 0.6
-    return 100.0 * level * np.exp(0.04 * lfilter([1.0], [1.0, -0.8], noise))
+    return 100.0 * level * np.exp(0.04 * autoregressive(rng.standard_normal(runs), 0.8))
 
 
 def _wandering(rng: np.random.Generator, rounds: int) -> np.ndarray:

@@ -6,21 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tests.simulated.machines import autoregressive
+
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 """So many latencies in microseconds, in order of time."""
 
 
 def _wandering(coefficient: float, sigma: float) -> Draw:
     """An autoregressive process of first order, on the logarithm."""
-
-    def draw(rng: np.random.Generator, runs: int) -> np.ndarray:
-        from scipy.signal import lfilter  # an import of more than a second, for few tests
-
-        noise = rng.standard_normal(runs)
-        noise[1:] *= np.sqrt(1.0 - coefficient**2)
-        return 25.0 * np.exp(sigma * lfilter([1.0], [1.0, -coefficient], noise))
-
-    return draw
+    return lambda rng, runs: (
+        25.0 * np.exp(sigma * autoregressive(rng.standard_normal(runs), coefficient))
+    )
 
 
 def _lognormal(sigma: float) -> Draw:

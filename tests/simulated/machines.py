@@ -54,6 +54,16 @@ def modes(levels: tuple[float, ...], shares: tuple[float, ...], sigma: float) ->
     return draw
 
 
+def autoregressive(noise: np.ndarray, rho: float) -> np.ndarray:
+    """A series of variance 1 whose neighbours along the last axis correlate by `rho`, of standard
+    normal numbers, which are changed."""
+    from scipy.signal import lfilter  # an import of more than a second, for few tests
+
+    noise[..., 1:] *= np.sqrt(1.0 - rho**2)
+    series: np.ndarray = lfilter([1.0], [1.0, -rho], noise, axis=-1)
+    return series
+
+
 def fractional_noise(rng: np.random.Generator, count: int, hurst: float) -> np.ndarray:
     """Fractional Gaussian noise of variance 1, by circulant embedding."""
     lags = np.arange(count + 1, dtype=float)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.signal import lfilter
 
 from app.capabilities.slo_search.rounds import arrivals_of
 from app.capabilities.slo_search.search import Bracket, Rounds, next_rate
@@ -26,6 +25,7 @@ from app.stats.capacity import (
 from app.sweep.scheduling.round_jobs import round_seed
 from app.sweep.scheduling.round_scheduler import LONGEST_S
 from app.workers.open_loop import timed_schedule
+from tests.simulated.machines import autoregressive
 from tests.simulated.queues import simulate_queue
 
 MS = 1e6
@@ -53,9 +53,7 @@ def stalling(count: int, rng: np.random.Generator) -> np.ndarray:
 
 def linked(count: int, rng: np.random.Generator) -> np.ndarray:
     """Neighbours correlate by 0.995, with a deviation of 25 % of the logarithm."""
-    noise = rng.standard_normal(count)
-    noise[1:] *= math.sqrt(1.0 - 0.995**2)
-    series = lfilter([1.0], [1.0, -0.995], noise)
+    series = autoregressive(rng.standard_normal(count), 0.995)
     return MS * np.exp(0.25 * series - 0.25**2 / 2.0)
 
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from app.stats.estimates import Estimate, Rounds, typical_quantile
 from app.stats.required_rounds import StoppingRule
 from app.stats.verdict import difference, judge
 from tests.simulated.machine_coverage import pseudo_medians
-from tests.simulated.machines import MACHINES
+from tests.simulated.machines import MACHINES, autoregressive
 
 Process = Callable[[np.random.Generator, int], np.ndarray]
 """One process: so many latencies of it."""
@@ -55,11 +54,7 @@ def _typical(stream: Stream) -> list[float]:
 def _normal(rng: np.random.Generator, runs: int, rho: float = 0.0) -> np.ndarray:
     """A standard normal series, AR(1) with the given correlation."""
     noise = rng.standard_normal(runs)
-    if not rho:
-        return noise
-    noise[1:] *= np.sqrt(1.0 - rho**2)
-    series: np.ndarray = lfilter([1.0], [1.0, -rho], noise)
-    return series
+    return autoregressive(noise, rho) if rho else noise
 
 
 def _log_normal(sigma: float, rho: float = 0.0, process_sigma: float = 0.0) -> Process:

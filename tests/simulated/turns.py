@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from app.stats.levels import ratio_in_turns, ratios_by_state
 from app.stats.quantiles import CONFIDENCE
 from app.stats.verdict import Difference, RoundPairs, interval_of, judge, with_minimum_spread
+from tests.simulated.machines import autoregressive
 
 CYCLES = 60
 LAYOUT, NOISE = 0.01, 0.03
@@ -85,14 +85,6 @@ def _noise(rng: np.random.Generator, sets: int, cycles: int = CYCLES) -> np.ndar
     return layouts + NOISE * rng.standard_normal((2, sets, cycles))
 
 
-def _linked(rng: np.random.Generator, shape: tuple[int, ...], rho: float) -> np.ndarray:
-    """Standard normal numbers, of which neighbours along the last axis correlate."""
-    noise = rng.standard_normal(shape)
-    noise[..., 1:] *= np.sqrt(1.0 - rho**2)
-    linked: np.ndarray = lfilter([1.0], [1.0, -rho], noise, axis=-1)
-    return linked
-
-
 def _spells(rng: np.random.Generator, series: int, levels: Sequence[float]) -> np.ndarray:
     """One of the levels at a time [series, CYCLES], each for a time with a long tail: half of the
     spells are shorter than five cycles, and one in ten is longer than a set. It leaps within a
@@ -126,13 +118,15 @@ def _own_spells(rng: np.random.Generator, sets: int) -> np.ndarray:
 def _own_linked(rho: float) -> Draw:
     """The turns of a side resemble those before by themselves."""
     return lambda rng, sets: (
-        LAYOUT * rng.standard_normal((2, sets, 1)) + 0.05 * _linked(rng, (2, sets, CYCLES), rho)
+        LAYOUT * rng.standard_normal((2, sets, 1))
+        + 0.05 * autoregressive(rng.standard_normal((2, sets, CYCLES)), rho)
     )
 
 
 def _linked_sets(rng: np.random.Generator, sets: int) -> np.ndarray:
     """The level of each side wanders from set to set by itself."""
-    return _noise(rng, sets) + 0.02 * _linked(rng, (2, sets), 0.6)[..., None]
+    noise = _noise(rng, sets)
+    return noise + 0.02 * autoregressive(rng.standard_normal((2, sets)), 0.6)[..., None]
 
 
 def _rare(rng: np.random.Generator, sets: int) -> np.ndarray:

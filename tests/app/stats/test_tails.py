@@ -8,7 +8,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 from scipy.special import stdtrit
 from scipy.stats import binomtest
 
@@ -25,7 +24,7 @@ from app.stats.tails import (
     needed_for,
 )
 from tests.simulated.machine_coverage import BOUNDED, covered
-from tests.simulated.machines import MACHINES, Machine, Runs, log_normal_levels
+from tests.simulated.machines import MACHINES, Machine, Runs, autoregressive, log_normal_levels
 
 TRIES = 400
 
@@ -247,14 +246,7 @@ Draw = Callable[[np.random.Generator], np.ndarray]
 
 def linked(rho: float) -> Draw:
     """Neighbouring runs correlate."""
-
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        noise = rng.standard_normal(RUNS)
-        noise[1:] *= np.sqrt(1.0 - rho**2)
-        series: np.ndarray = lfilter([1.0], [1.0, -rho], noise)
-        return series
-
-    return draw
+    return lambda rng: autoregressive(rng.standard_normal(RUNS), rho)
 
 
 def bursts(length: float, every: float) -> Draw:
