@@ -62,12 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     packages = [p for p in PACKAGES if changed is None or any(f.startswith(p) for f in changed)]
     folders = ["tests"] if changed is None else [f"tests/{package}" for package in packages]
     covering = covering_tests(PACKAGES, folders)
-    print(f"tests of {len(covering.lines)} files after {seconds(start_s)}", flush=True)
+    print(f"tests of {len(covering.files)} files after {seconds(start_s)}", flush=True)
     count = flags.count or (COUNT if changed is None else COUNT_CHANGED)
-    chosen = drawn(covering, packages, count, flags.seed, changed)
-    work = [
-        (mutant, covering.tests(root_path(mutant.file), mutant.line, TESTS_S)) for mutant in chosen
-    ]
+    work = drawn(covering, packages, count, flags.seed, changed)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = scratch
         results = outcomes(work, told)
@@ -84,17 +81,17 @@ def drawn(
     count: int,
     seed: int,
     changed: Mapping[str, Collection[int]] | None,
-) -> list[Mutant]:
-    """Equal shares of the packages, as far as they have so many."""
+) -> list[tuple[Mutant, tuple[str, ...]]]:
+    """Equal shares of the packages, as far as they have so many, with the tests of each."""
     draw = random.Random(seed)
-    chosen: list[Mutant] = []
+    chosen: list[tuple[Mutant, tuple[str, ...]]] = []
     for number, package in enumerate(packages):
         mutants = [
-            mutant
+            (mutant, tests)
             for file in sorted(ROOT.joinpath(package).rglob("*.py"))
             for mutant in mutants_of(file)
-            if covering.lines.get(name := root_path(file), {}).get(mutant.line)
-            and (changed is None or mutant.line in changed.get(name, ()))
+            if changed is None or mutant.line in changed.get(root_path(file), ())
+            if (tests := covering.tests(root_path(file), mutant.line, TESTS_S))
         ]
         share = (count - len(chosen)) // (len(packages) - number)
         chosen += draw.sample(mutants, min(share, len(mutants)))

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,55 +28,65 @@ TRACER = "tests/mutation/contexts.py"
 
 
 @dataclass(frozen=True)
-class Covering:
-    lines: dict[str, dict[int, tuple[str, ...]]]
-    """By file, from the root, and line: the names of its tests."""
+class TracedFile:
+    """A test file by its content: how long each of its tests took, and which ran a line, by product
+    file from the root and line."""
+
+    digest: str
     durations_s: dict[str, float]
-    """Of each test while it was traced."""
-    digests: dict[str, str]
-    """Of the content of the traced test files, by their path from the root."""
+    lines: dict[str, dict[str, list[str]]]
+
+
+@dataclass(frozen=True)
+class Covering:
+    files: dict[str, TracedFile]
+    """By the test file's path from the root."""
 
     def tests(self, file: str, line: int, limit_s: float) -> tuple[str, ...]:
         """Those that run a line and together take no longer: first those of the file's own folder,
         the quickest before the others. At least one, where there are any."""
         own = f"tests/{file.rpartition('/')[0]}/"
-        names = sorted(
-            self.lines.get(file, {}).get(line, ()),
-            key=lambda name: (not name.startswith(own), self.durations_s[name], name),
-        )
-        total_s, number = 0.0, 0
-        for name in names:
-            total_s += self.durations_s[name]
-            if number and total_s > limit_s:
+        durations_s = {
+            name: traced.durations_s[name]
+            for traced in self.files.values()
+            for name in traced.lines.get(file, {}).get(str(line), ())
+        }
+        total_s, chosen = 0.0, list[str]()
+        for name in sorted(durations_s, key=lambda n: (not n.startswith(own), durations_s[n], n)):
+            total_s += durations_s[name]
+            if chosen and total_s > limit_s:
                 break
-            number += 1
-        return tuple(names[:number])
+            chosen.append(name)
+        return tuple(chosen)
 
 
 def covering_tests(packages: Sequence[str], folders: Sequence[str]) -> Covering:
     """Of the lines of these packages, by running the fast tests of these folders. What is kept of
     the same product is taken: only test files that are new or changed run."""
     kept = KEPT / f"{_state(packages)}.json"
-    known = _read(kept) if kept.is_file() else Covering({}, {}, {})
-    paths = {path for folder in folders for path in ROOT.joinpath(folder).rglob("test_*.py")}
-    digests = {
-        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(paths)
-        if fast_tests(path)
+    known = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
+    files = {
+        name: TracedFile(**entry)
+        for name, entry in known.items()
+        if (ROOT / name).is_file() and entry["digest"] == _digest(ROOT / name)
     }
-    new = [file for file, digest in digests.items() if known.digests.get(file) != digest]
-    gone = [file for file in known.digests if not ROOT.joinpath(file).is_file()]
-    if new or gone:
-        traced = _traced(packages, new, digests) if new else Covering({}, {}, {})
-        known = _merged(_without(known, {*new, *gone}), traced)
+    paths = {path for folder in folders for path in ROOT.joinpath(folder).rglob("test_*.py")}
+    names = [path.relative_to(ROOT).as_posix() for path in sorted(paths) if fast_tests(path)]
+    new = [name for name in names if name not in files]
+    if new or len(files) < len(known):
+        files |= _traced(packages, new) if new else {}
         KEPT.mkdir(exist_ok=True)
         partial = kept.with_suffix(f".{os.getpid()}")
-        partial.write_text(json.dumps(asdict(known)), "utf-8")
+        partial.write_text(json.dumps({name: asdict(f) for name, f in files.items()}), "utf-8")
         partial.replace(kept)
         states = sorted(KEPT.glob("*.json"), key=lambda file: file.stat().st_mtime)
         for old in states[:-KEPT_STATES]:
             old.unlink()
-    return known
+    return Covering(files)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _state(packages: Iterable[str]) -> str:
@@ -95,40 +105,7 @@ def _state(packages: Iterable[str]) -> str:
     return state.hexdigest()[:16]
 
 
-def _read(kept: Path) -> Covering:
-    content = json.loads(kept.read_text("utf-8"))
-    lines = {
-        file: {int(line): tuple(tests) for line, tests in tests_by_line.items()}
-        for file, tests_by_line in content["lines"].items()
-    }
-    return Covering(lines, content["durations_s"], content["digests"])
-
-
-def _without(covering: Covering, files: Collection[str]) -> Covering:
-    lines = {
-        file: {
-            line: tuple(test for test in tests if test.partition("::")[0] not in files)
-            for line, tests in tests_by_line.items()
-        }
-        for file, tests_by_line in covering.lines.items()
-    }
-    digests = {file: digest for file, digest in covering.digests.items() if file not in files}
-    return Covering(lines, covering.durations_s, digests)
-
-
-def _merged(first: Covering, second: Covering) -> Covering:
-    lines = {
-        file: {
-            line: (*tests.get(line, ()), *more.get(line, ())) for line in sorted({*tests, *more})
-        }
-        for file in sorted({*first.lines, *second.lines})
-        for tests, more in [(first.lines.get(file, {}), second.lines.get(file, {}))]
-    }
-    durations_s = first.durations_s | second.durations_s
-    return Covering(lines, durations_s, first.digests | second.digests)
-
-
-def _traced(packages: Iterable[str], files: Sequence[str], digests: Mapping[str, str]) -> Covering:
+def _traced(packages: Iterable[str], files: Sequence[str]) -> dict[str, TracedFile]:
     """The fast tests of these files, in two processes."""
     with tempfile.TemporaryDirectory() as scratch:
         settings = Path(scratch) / "coverage.ini"
@@ -139,13 +116,13 @@ def _traced(packages: Iterable[str], files: Sequence[str], digests: Mapping[str,
         running = [
             _tracer(settings, shard, files[number::count]) for number, shard in enumerate(shards)
         ]
-        covering = Covering({}, {}, {file: digests[file] for file in files})
+        traced = {name: TracedFile(_digest(ROOT / name), {}, {}) for name in files}
         for shard, process in zip(shards, running, strict=True):
             if process.wait() not in TRACED:
                 log = (shard / "log").read_text("utf-8")
                 raise RuntimeError(f"pytest ended with {process.returncode}:\n{log}")
-            covering = _merged(covering, _result(shard))
-        return covering
+            _add_result(traced, shard)
+        return traced
 
 
 def _tracer(settings: Path, shard: Path, files: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -163,16 +140,16 @@ def _tracer(settings: Path, shard: Path, files: Sequence[str]) -> subprocess.Pop
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log)
 
 
-def _result(shard: Path) -> Covering:
+def _add_result(traced: Mapping[str, TracedFile], shard: Path) -> None:
     notes = json.loads((shard / "notes.json").read_text("utf-8"))
     left_out = {"", *notes["failed"]}
+    for test, seconds in notes["durations_s"].items():
+        traced[test.partition("::")[0]].durations_s[test] = seconds
     data = coverage.CoverageData(str(shard / "data"))
     data.read()
-    lines = {
-        Path(file).relative_to(ROOT).as_posix(): {
-            line: tuple(sorted(set(tests) - left_out))
-            for line, tests in data.contexts_by_lineno(file).items()
-        }
-        for file in data.measured_files()
-    }
-    return Covering(lines, notes["durations_s"], {})
+    for path in data.measured_files():
+        file = Path(path).relative_to(ROOT).as_posix()
+        for line, tests in data.contexts_by_lineno(path).items():
+            for test in sorted(set(tests) - left_out):
+                lines = traced[test.partition("::")[0]].lines.setdefault(file, {})
+                lines.setdefault(str(line), []).append(test)

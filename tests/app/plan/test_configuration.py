@@ -138,13 +138,6 @@ def _select_sample(samples: dict[str, Any], key: str) -> dict[str, Any]:
     return {key: samples[key]} if key in samples else {}
 
 
-def test_a_check_and_a_study_take_what_they_read(project: Path) -> None:
-    (project / "graphlap.toml").write_text('rounds = 4\nscenarios = ["paced:1ms"]\nthreads = [2]\n')
-    check = plan_from_options(parse(["--check", "--models", "mlp", "--runtimes", "fake"]))
-    assert (check.rounds, check.sweeps[0].scenarios) == (None, ("closed_loop",))
-    assert check.sweeps[0].threads == (2,)
-
-
 def test_the_origin_of_each_value_is_printed_and_nothing_measured(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,18 +111,13 @@ BASE = ("--headless", "--models", "mlp", "--runtimes", "ort-cpu")
 
 
 WITH_EFFECT = (
-    ("--largest-batch",),
     ("--largest-batch", "--preset", "glance"),
-    ("--rounds", "5"),
     ("--tolerance", "0.1"),
-    ("--no-verify-outputs",),
-    ("--idle-policy", "spin"),
     ("--idle-policy", "hybrid", "--scenario", "closed_loop,paced:20us"),
     ("--idle-policy", "hybrid", "--idle-sweep", "20us..1ms"),
     ("--idle-policy", "hybrid", "--slo", "p99=5ms"),
     ("--calibration", "samples.npz", "--precision", "fp32,int8"),
     ("--inputs", "samples.npz", "--input-range", "x=0:1", "--precision", "int8"),
-    ("--input-range", "x=0:1"),
     ("--device-memory-limit", "1GiB", "--runtimes", "ort-cpu,ort-cuda"),
     ("--deadline", "1ms", "--scenario", "ahead:2,closed_loop"),
     ("--seed", "3"),

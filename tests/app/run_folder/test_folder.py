@@ -218,16 +218,13 @@ def test_a_run_has_the_environments_of_hosts_that_measured(
     assert not environments(replace(manifest_of(), environment={}), {}, rows)
 
 
-def test_samples_that_are_not_all_there_are_not_recorded(tmp_path: Path) -> None:
+def test_samples_that_are_not_all_there_and_a_full_disk_are_told(tmp_path: Path) -> None:
     with started(tmp_path / "run") as folder:
         result = record(folder, CASE, 0, [10.0] * 8)
         path = folder.samples / result.samples
         os.truncate(path, path.stat().st_size - 32)
         with pytest.raises(DiskError, match="does not hold all"):
             folder.record(result)
-
-
-def test_a_full_disk_is_told_with_what_to_do() -> None:
     journal = Journal(Path("/dev/null"))
     journal._file = os.open("/dev/full", os.O_WRONLY)
     with pytest.raises(OSError, match="No space left"):

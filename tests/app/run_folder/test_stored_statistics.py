@@ -367,27 +367,3 @@ def test_the_least_recently_written_go_where_the_cache_is_full(
     monkeypatch.setattr(statistics_store, "SETTLED_NS", 3600 * 10**9)
     rows_of(folder)
     assert not stored_in(folder).exists()
-
-
-def test_files_of_a_share_are_found_from_another_folder(
-    tmp_path: Path, decoded: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, share = tmp_path / "run", Path("run", "hosts", "box", "1")
-    with RunFolder.create(folder, manifest_of(rounds=1)) as run:
-        run.begin({"host": "box"})
-        record(run, CASE, 0, LATENCIES_US)
-    (tmp_path / share).mkdir(parents=True)
-    for name in (FOLDER, SAMPLES):
-        (folder / name).rename(tmp_path / share / name)
-    rows = rows_of(folder)
-    assert rows[0]["rounds"] == 1
-    decoded.clear()
-    monkeypatch.chdir(tmp_path)
-    read = read_intact(Path("run")).run
-    assert Rows().of(read) == rows
-    assert not decoded
-    (result,) = read.rounds_of(CASE)
-    assert read.samples_path(result) == share / SAMPLES / result.samples
-    tick()
-    changed_in_place(read.samples_path(result))
-    assert rows_of(folder) != rows

@@ -28,7 +28,6 @@ from app.run_folder.telemetry import readings_path
 from app.runs.reader import read_run
 from app.runs.union import read_runs
 from exporters.diagnostics import diagnostic
-from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, manifest_of, record
 from tests.app.runs.machines import LARGE, NETS, OTHER, SMALL, hosts, machine, made, measured
 from tests.app.sweep.sweeps import exported_add
@@ -75,15 +74,20 @@ def test_rounds_of_two_runs_are_not_one_measurement(tmp_path: Path) -> None:
         union(made(tmp_path / "check", machine("server", LARGE), check=True), a)
 
 
-def test_what_one_run_could_not_measure_gives_way_to_what_another_did(tmp_path: Path) -> None:
-    b = made(tmp_path / "b", machine("board"))
-    with RunFolder.create(tmp_path / "a", read_run(b).manifest) as folder:
-        folder.begin(machine("board"))
+def test_two_machines_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    """What one run could not measure gives way to what another did."""
+    a = made(tmp_path / "a", machine("localhost"))
+    b = made(tmp_path / "b", machine("localhost", LARGE))
+    run = union(a, b)
+    assert [host for _, _, host in hosts(run)] == ["localhost (a)", "localhost (b)"]
+    assert "NAME=FOLDER" in run.notes[0]
+    little_less = machine("localhost", {**SMALL, "memory_bytes": (4 << 30) - (64 << 20)})
+    d = made(tmp_path / "d", little_less, [OTHER, CASE], rounds=0)
+    with RunFolder.reopen(d) as folder:
+        folder.begin(little_less)
         record(folder, CASE, 0, status="unavailable", started_at_utc="2026-11-22T12:00:00.000")
-    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
-    (tmp_path / "a" / "manifest.json").write_text(json.dumps(manifest | {"run_id": "0" * 12}))
-    reseal_manifest(tmp_path / "a" / "manifest.json")
-    run = union(tmp_path / "a", b)
+    run = union(a, d)
+    assert {host for _, _, host in hosts(run)} == {"localhost"}
     assert [result.status for result in run.rounds_of(CASE)] == ["ok"] * 3
 
 
@@ -105,17 +109,6 @@ def test_a_copy_counts_once_and_two_that_were_resumed_apart_are_refused(tmp_path
     run = union(a, f"board={tmp_path / 'b'}", other)
     assert [(row["host"], row["rounds"]) for row in Rows().of(run)] == [("board", 3), ("server", 3)]
     assert run.run_ids >= {read_run(path).manifest.run_id for path in (a, other)}
-
-
-def test_two_machines_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
-    a = made(tmp_path / "a", machine("localhost"))
-    b = made(tmp_path / "b", machine("localhost", LARGE))
-    run = union(a, b)
-    assert [host for _, _, host in hosts(run)] == ["localhost (a)", "localhost (b)"]
-    assert "NAME=FOLDER" in run.notes[0]
-    little_less = machine("localhost", {**SMALL, "memory_bytes": (4 << 30) - (64 << 20)})
-    d = made(tmp_path / "d", little_less, [OTHER])
-    assert {host for _, _, host in hosts(union(a, d))} == {"localhost"}
 
 
 def test_each_row_is_read_under_the_plan_that_it_was_measured_by(tmp_path: Path) -> None:

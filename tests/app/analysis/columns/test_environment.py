@@ -26,19 +26,11 @@ GPU_CASE = Case("mlp", "torch-cuda")
 QUIET: Row = {**dict.fromkeys(NAMES), "throttle_reasons": "none"}
 
 
-def rounds(*states: GpuState | None) -> list[RoundResult]:
-    return [
-        RoundResult("c", number, "ok", environment={"gpu": state} if state else {})
-        for number, state in enumerate(states)
-    ]
-
-
 def test_what_differed_between_rounds_is_told_by_each() -> None:
-    columns = gpu_columns(
-        rounds(STATE, replace(STATE, driver="581.0", power_limit_w=600.0, ecc=None))
-    )
-    assert columns["gpu_driver"] == "580.95; 581.0"
-    assert columns["gpu_uuid"] == "GPU-b"
+    states = (STATE, replace(STATE, driver="581.0", power_limit_w=600.0, ecc=None))
+    rounds = [RoundResult("c", n, "ok", environment={"gpu": s}) for n, s in enumerate(states)]
+    columns = gpu_columns(rounds)
+    assert (columns["gpu_driver"], columns["gpu_uuid"]) == ("580.95; 581.0", "GPU-b")
     assert columns["gpu_power_limit_w"] == 600.0
     assert columns["gpu_ecc"] is True, "the round that did not tell says nothing"
 

@@ -20,6 +20,7 @@ from app.analysis.comparison.pairing import (
     ending_reason,
 )
 from app.cases.case import Case, identity_of
+from app.cases.column import Row
 from app.stats.quantiles import Interval
 from app.stats.verdict import (
     CLOCK_CHANGED,
@@ -237,18 +238,12 @@ def test_a_verdict_is_a_word_with_its_code_and_reason() -> None:
     assert (both.verdict_text, both.ratio) == ("slower (code): why", 1.5)
 
 
-@pytest.mark.parametrize(
-    ("status", "valid", "code"),
-    [("ok", False, NOT_VALID), ("ok", True, NO_RUNS), ("crashed", None, "crashed")],
-)
-def test_what_has_no_verdict_has_a_code(status: str, valid: bool | None, code: str) -> None:
-    side = MeasuredCase(FIRST, {"status": status, "valid": valid, "reason": None}, None)
-    assert ending_reason(side)[0] == code
-    assert clock_resolution(side, side, "p50") == 0.0
-
-
-def test_a_side_without_the_figure_has_no_ticks(tmp_path: Path) -> None:
+def test_what_has_no_verdict_has_a_code_and_no_ticks(tmp_path: Path) -> None:
     first, second = sides_of(tmp_path / "run")
     empty = replace(second, summary=None)
     assert clock_resolution(first, second, "p50") >= 0.0
     assert clock_resolution(first, empty, "p50") == clock_resolution(empty, first, "p50") == 0.0
+    codes = {("ok", False): NOT_VALID, ("ok", True): NO_RUNS, ("crashed", None): "crashed"}
+    for (status, valid), code in codes.items():
+        row: Row = {"status": status, "valid": valid, "reason": None}
+        assert ending_reason(replace(empty, row=row))[0] == code
