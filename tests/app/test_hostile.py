@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import re
-import tomllib
 from contextlib import redirect_stdout
 from itertools import groupby
 from pathlib import Path
@@ -18,9 +17,7 @@ pytest.importorskip("markdown_it")
 pytest.importorskip("pyarrow")
 
 from app.formatting.text import printable, storable
-from app.plan.plan_files import load_plan, plan_toml
 from app.run_folder.table import read_rows
-from app.runs.reader import read_run
 from runtimes.fpga.__main__ import main as explain
 from tests.app.cli.headless.batch import run as batch
 from tests.app.hostile import (
@@ -152,16 +149,6 @@ def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
     assert not steering(output.getvalue())
     for name in ("junit.xml", "history.svg"):
         ElementTree.parse(folder / name)
-
-
-def test_a_plan_has_the_names(run: Path, tmp_path: Path) -> None:
-    plan = read_run(run).manifest.requested_plan
-    names = tuple(f"{name}.onnx" for name in OF_FILES if name == storable(name))
-    grid = plan.sweeps[0].model_copy(update={"models": names})
-    plan_text = plan_toml(plan.model_copy(update={"sweeps": (grid,)}))
-    assert tuple(tomllib.loads(plan_text)["sweeps"][0]["models"]) == names
-    (tmp_path / "plan.toml").write_text(plan_text, "utf-8")
-    assert load_plan(tmp_path / "plan.toml").sweeps[0].models == names
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from app.cases.scenario import (
 from app.cases.setting import (
     Form,
     Pairs,
-    Setting,
     Switch,
     Word,
     Words,
@@ -31,7 +30,6 @@ from app.cases.setting import (
     flag_words,
     idle_sweep,
     integer_from,
-    loads_library,
     option_text,
     percentile,
     seconds_text,
@@ -162,13 +160,3 @@ def test_a_word_that_is_not_known_gets_the_nearest_or_a_dozen() -> None:
     assert suggestion("?", names, "look there") == "look there"
     assert suggestion("n", ["m", "n-a"]) == "did you mean 'n-a'?"
     assert suggestion("abcx", ["abcd", "x"]) == "did you mean 'abcd'?"
-
-
-def test_names_of_a_setting_follow_from_its_key() -> None:
-    plain = Setting(help="", group="", key="time_limit_s", label="&Time limit")
-    named = Setting(help="", group="", key="batch_size", flag="--batch-size-x", toml="batch")
-    assert (plain.flag, plain.dest, plain.name) == ("--time-limit-s", "time_limit_s", plain.key)
-    assert (named.flag, named.dest, named.name) == ("--batch-size-x", "batch_size_x", "batch")
-    assert (plain.term, Setting(help="", group="").flag) == ("time limit", "")
-    names = ("ort-ep:x.so", "ort-ep", "ort-cpu", "x:ort-ep")
-    assert [loads_library(name) for name in names] == [True, True, False, False]

@@ -6,9 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
@@ -16,6 +14,7 @@ from app.cases.user_files import UserFiles
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
 from exporters.codec import from_json, to_json
+from tests.app.sweep.sweeps import write_add_graph
 
 
 def cases(**plan: object) -> tuple[Case, ...]:
@@ -90,22 +89,10 @@ def test_each_further_file_of_inputs_makes_another_case(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:
-    shape: tuple[str | int, ...] = (4, "rows")
-    graph = helper.make_graph(
-        [
-            helper.make_node("Relu", ["x"], ["a"], name="first"),
-            helper.make_node("Neg", ["a"], ["y"], name="second"),
-        ],
-        "two",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
-    )
-    path = tmp_path / "two.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), path)
-    with pytest.raises(PlanError, match="second"):
-        cases(models=[str(path)], from_nodes=["secnd"])
-    with pytest.raises(PlanError, match="rows"):
-        cases(models=[str(path)], from_nodes=["second"])
+    path = str(write_add_graph(tmp_path / "open.onnx", (4, "rows")))
+    for node, named in (("ad", "add"), ("add", "rows")):
+        with pytest.raises(PlanError, match=named):
+            cases(models=[path], from_nodes=[node])
 
 
 @pytest.mark.parametrize(

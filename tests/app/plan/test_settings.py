@@ -45,7 +45,6 @@ FINE_GAPS = st.decimals(0, 10**6, places=4).map(lambda us: f"paced:{us}us")
 RATES = st.decimals(1, 10**6, places=6).map(lambda hz: f"rate:{hz}/s")
 VALUES = st.one_of(st.booleans(), st.integers(-(2**63), 2**64 - 1), FLOATS, TEXT)
 MEMORY = st.decimals(1, 1000, places=3).map(lambda n: f"{n}GiB")
-FLAG = st.just(True)
 
 OF_GRID: Values = {
     "models": st.lists(NAMES, min_size=1, max_size=3),
@@ -75,6 +74,7 @@ OF_GRID: Values = {
     "replicas": st.lists(st.integers(1, 64), max_size=2),
 }
 OF_PLAN: Values = {
+    **{key: st.just(value) for key, value in samples.PLAN.items()},
     "name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
     "seed": st.integers(0, 2**63 - 1),
     "profile": st.sampled_from(["glance", "standard"]),
@@ -83,31 +83,23 @@ OF_PLAN: Values = {
     "budget_s": SECONDS,
     "spread_s": SECONDS,
     "accuracy": TEXT,
-    "profile_ops": FLAG,
-    "largest_batch": FLAG,
-    "check": FLAG,
     "slo": st.builds("p{}={}us".format, st.decimals(50, "99.99", places=5), st.integers(1, 10**9)),
     "tune": st.sampled_from(["p99", "mean", "throughput", "throughput@p99.5=1234567.25us"]),
     "max_error": SHARES,
     "memory_limit": MEMORY,
     "device_memory_limit": MEMORY,
     "cores": st.sampled_from(["0", "2-5,8", "0,2"]),
-    "lock_memory": FLAG,
     "realtime": st.integers(1, 99),
     "weights": TEXT,
     "inputs": st.lists(NAMES, max_size=2),
     "calibration": TEXT,
     "from_nodes": st.lists(NAMES, max_size=2),
     "to_nodes": st.lists(NAMES, max_size=2),
-    "rotate_inputs": FLAG,
-    "save_inputs": FLAG,
     "input_range": st.dictionaries(
         NAMES, st.tuples(st.floats(-1e300, 0), st.floats(0, 1e300)), max_size=2
     ),
     "states": st.dictionaries(NAMES, NAMES, max_size=2),
     "custom_ops": st.lists(NAMES, max_size=2),
-    "checked": st.just(False),
-    "sensitivity": st.just(False),
     "tolerance": st.floats(0, 1e6),
     "baseline": TEXT,
     "band": SHARES,
@@ -115,10 +107,7 @@ OF_PLAN: Values = {
         st.sampled_from(["p50", "p99.9", "mean", "throughput"]), min_size=1, unique=True
     ),
     "aa": st.integers(1, 10_000),
-    "null": FLAG,
     "cold_start": st.integers(1, 10_000),
-    "page_cache": st.just("dropped"),
-    "pairing": st.just("rounds"),
     "percentiles": st.lists(
         st.decimals(1, "99.99", places=7).map(float), min_size=1, max_size=3, unique=True
     ),
@@ -128,9 +117,6 @@ OF_PLAN: Values = {
     "deadline_us": US,
     "environments": st.dictionaries(st.just("spring"), TEXT, max_size=1),
     "cluster": TEXT,
-    "per_host": FLAG,
-    "send_code": FLAG,
-    "insecure_cluster": FLAG,
 }
 
 

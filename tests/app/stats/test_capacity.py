@@ -15,7 +15,6 @@ from app.capabilities.slo_search.search import (
     Rounds,
     curve_rates,
     next_rate,
-    round_rate,
 )
 from app.cases.objectives import Target
 from app.cases.scenario import MAXIMUM_RATE_HZ
@@ -174,10 +173,6 @@ def test_the_knee_of_a_queue_is_at_half_of_what_it_serves() -> None:
     """The mean response of M/M/1 is 1 / (mu - lambda), its power greatest at lambda = mu / 2."""
     assert knee((rate, 1.0 / (1000 - rate)) for rate in range(100, 1000, 100)) == 500
     assert knee(()) is None
-
-
-def test_rates_have_four_digits() -> None:
-    assert [round_rate(rate) for rate in (1234.56, 0.123456, 98765.0)] == [1235.0, 0.1235, 98760.0]
 
 
 ALONE = 1.0

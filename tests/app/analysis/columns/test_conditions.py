@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.runs.reader import read_run
-from exporters.codec import to_json
 from exporters.diagnostics import codes, diagnostic
 from tests.app.analysis.columns.filled import FIRST, MODEL, cases_asked_for, fill_asked_for
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
@@ -80,22 +79,16 @@ FAST, SLOW = [1000.0] * 1000, [1500.0] * 667
 """A second of runs each."""
 
 
-def sustained_row_of(
-    path: Path, *rounds: list[float], readings: list[Reading] | None = None
-) -> Row:
+def sustained_row_of(path: Path, *rounds: list[float], readings: Sequence[Reading] = ()) -> Row:
     with RunFolder.create(path, manifest_of((SUSTAINED,), len(rounds))) as folder:
         folder.begin(ENVIRONMENT)
         for number, latencies in enumerate(rounds):
-            facts = {
-                "sustained_first_clock_mhz": 3000.0,
-                "sustained_last_clock_mhz": 2000.0 + 100.0 * number,
-            }
+            clocks = (3000.0, 2000.0 + 100.0 * number)
+            names = ("sustained_first_clock_mhz", "sustained_last_clock_mhz")
+            facts = dict(zip(names, clocks, strict=True))
             record(folder, SUSTAINED, number, latencies, facts=facts)
             if readings:
-                lines = "".join(json.dumps(to_json(reading)) + "\n" for reading in readings)
-                (path / "telemetry").mkdir(exist_ok=True)
-                name = f"{SUSTAINED.case_id}.{number}.jsonl"
-                (path / "telemetry" / name).write_text(lines)
+                folder.record_readings(SUSTAINED.case_id, number, readings)
     (row,) = Rows().of(read_run(path))
     return row
 

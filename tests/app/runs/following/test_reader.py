@@ -126,11 +126,8 @@ def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
 def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
     tmp_path: Path, close: Close
 ) -> None:
-    cases = [
-        Case(model, "fake", threads=threads)
-        for model in ("cnn_tiny", "cnn_small", "lstm_tiny")
-        for threads in (1, 2, 3, 4)
-    ]
+    models = ("cnn_tiny", "cnn_small", "lstm_tiny")
+    cases = [Case(model, "fake", threads=n) for model in models for n in (1, 2, 3, 4)]
     with new_run(tmp_path / "run", cases) as folder:
         LiveFile(folder).write(Live("measuring", case_id=cases[5].case_id, round=0), always=True)
         reader = close(RunReader(tmp_path / "run"))
