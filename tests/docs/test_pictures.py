@@ -50,16 +50,3 @@ def test_every_stored_picture_is_one_that_is_made_and_small() -> None:
     stored = sorted(SHOWN.glob("*.png"))
     assert [path.stem for path in stored] == sorted(picture.name for picture in PICTURES)
     assert [path.name for path in stored if path.stat().st_size > LARGEST_BYTES] == []
-
-
-def test_one_changed_letter_is_a_change_and_a_shade_is_none(tmp_path: Path) -> None:
-    source = SHOWN / f"{PICTURES[0].name}.png"
-    image = QImage(str(source))
-    copy = tmp_path / "copy.png"
-    for size, colour, is_change in ((6, 0x808080, True), (1, 0x808080, False)):
-        changed = image.copy()
-        for x in range(size):
-            for y in range(size):
-                changed.setPixel(80 + x, 600 + y, colour)
-        assert changed.save(str(copy))
-        assert (changed_blocks(source, copy) > 0) is is_change

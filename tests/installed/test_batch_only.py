@@ -97,15 +97,6 @@ def test_what_can_not_be_done_at_all_ends_in_one_sentence(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_dataframe_without_pandas_names_the_extra(
-    batch_only: Environment, tmp_path: Path
-) -> None:
-    code = "import graphlap; graphlap.load_results('*')"
-    process = batch_only.run("python", "-c", code, cwd=tmp_path)
-    assert "ResultsError" in process.stderr
-    assert "pip install 'graphlap[data]'" in process.stderr
-
-
 def test_the_base_alone_lists_and_refuses_in_one_sentence(
     wheel: Path, dense: Path, tmp_path: Path
 ) -> None:
@@ -120,18 +111,6 @@ def test_the_base_alone_lists_and_refuses_in_one_sentence(
     assert "pip install 'graphlap[cpu]'" in process.stderr
     named_process = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
     assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named_process.stdout
-
-
-def test_on_windows_the_programming_interface_says_where_it_runs(
-    batch_only: Environment, tmp_path: Path
-) -> None:
-    code = (
-        "import sys, graphlap\n"
-        "sys.modules['fcntl'], sys.platform = None, 'win32'\n"
-        "graphlap.load_results('*')"
-    )
-    process = batch_only.run("python", "-c", code, cwd=tmp_path)
-    assert "PlanError: Graphlap runs on Linux and macOS" in process.stderr
 
 
 def test_the_doctor_names_an_extra_for_each_part_that_is_missing(

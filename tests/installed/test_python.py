@@ -89,20 +89,6 @@ def test_the_version_is_that_of_the_wheel(
     assert version_text == wheel.name.split("-")[1]
 
 
-def test_an_unknown_name_is_an_attribute_error(installed: Environment, project: Path) -> None:
-    script = "import graphlap\ntry: graphlap.Layer\nexcept AttributeError as error: print(error)"
-    assert _run(installed, project, script) == "module 'graphlap' has no attribute 'Layer'"
-
-
-MEASURED = """
-import app, assets, exporters, runtimes
-import graphlap
-
-result = graphlap.LayerBasedBenchmark(models=["dense_128_32"]).run_on("ort-cpu", "run")
-assert graphlap.load_results("run").status.tolist() == ["ok"]
-(profile,) = result.profiles
-print(profile["status"], *(one.OWNER for one in (app, assets, exporters, runtimes)))
-"""
 IMPORTED_FIRST = """
 import graphlap
 
@@ -113,13 +99,6 @@ except graphlap.ResultsError as error:
 import app, assets, exporters, runtimes
 print(*(one.OWNER for one in (app, assets, exporters, runtimes)))
 """
-
-
-@pytest.mark.rare
-def test_a_benchmark_leaves_the_packages_of_the_user_alone(
-    installed: Environment, project: Path
-) -> None:
-    assert _run(installed, project, MEASURED) == "ok user user user user"
 
 
 def test_packages_of_the_user_can_be_imported_afterwards(

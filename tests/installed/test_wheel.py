@@ -11,7 +11,6 @@ import pytest
 
 from setup import inside_graphlap
 from tests.installed.environment import ROOMS, Environment, build_wheel, source_files
-from tests.runtimes.packages import example
 
 COMPILED = f".{sys.implementation.cache_tag}-"
 READ = {".css", ".csv", ".js", ".py", ".pyi", ".qss", ".svg", ".toml", ".typed"}
@@ -73,20 +72,6 @@ def test_a_source_distribution_builds_the_same_wheel(
     assert _contents(build_wheel(sdist, tmp_path)) == _contents(wheel)
 
 
-@pytest.mark.rare
-def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
-    environment = Environment.create(tmp_path / "venv")
-    names_before = _names(environment)
-    environment.install(wheel)
-    environment.pip("uninstall", "--quiet", "--yes", "graphlap")
-    assert _names(environment) == names_before
-
-
-def _names(environment: Environment) -> set[Path]:
-    places = (environment.site, environment.folder / "bin", environment.folder / "share")
-    return {path for place in places for path in place.rglob("*")}
-
-
 def test_imports_of_ours_are_moved_and_nothing_else_is() -> None:
     source = (
         '"""Reads `from app.plan import x` in a docstring."""\n'
@@ -110,8 +95,3 @@ def test_imports_of_ours_are_moved_and_nothing_else_is() -> None:
 def test_an_import_that_cannot_be_moved_is_refused_with_its_line(line: str) -> None:
     with pytest.raises(ImportError, match=r"room/x\.py:3: `import .*` .* write it as `from"):
         inside_graphlap(f"import os\n\nif os: {line}\n", "room/x.py")
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return example(tmp_path_factory.mktemp("example"))

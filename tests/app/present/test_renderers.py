@@ -8,7 +8,6 @@ import pytest
 
 from app.present.document import (
     Block,
-    Cell,
     Column,
     Command,
     Heading,
@@ -20,7 +19,6 @@ from app.present.document import (
     nest,
 )
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Scale, Series, value_span
-from app.present.html import as_html
 from app.present.studies.dlmark_parts import picture_files, series_of
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import frame_of
@@ -233,12 +231,3 @@ def test_what_has_no_room_stands_below_with_all_names_that_tell_rows_apart() -> 
     lines = as_text([Table(columns, rows, has_all_columns=True)], 30).splitlines()
     below = [line.split() for line in lines if "295,808" in line]
     assert below == [["net", "295,808", "ort-cpu"], ["net", "295,808", "torch-cpu"]]
-
-
-def test_a_page_says_what_amber_figures_are_and_nothing_of_amber_words() -> None:
-    columns = (Column("model", is_name=True), Column("p50"))
-    figures, words = (
-        "".join(as_html([Table(columns, (row,))]))
-        for row in (("net", Cell("9 µs", tone="warning")), (Cell("net", tone="warning"), "9 µs"))
-    )
-    assert ("amber" in figures, "amber" in words) == (True, False)

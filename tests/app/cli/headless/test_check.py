@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pytest
 from onnx import parser
 
 from app.__main__ import main
-from app.runs.reader import read_run
-from tests.app.cli.headless.batch import launch, recorded, rows, run, wait_for_rounds
+from tests.app.cli.headless.batch import recorded, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 
@@ -118,17 +116,6 @@ def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
         "unavailable": ["unavailable"] * 2,
     }
     assert "SIGSEGV" in capsys.readouterr().out
-
-
-def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
-    arguments = ("check", "--models", "add.onnx", "--runtimes", "fake", "--out", "run")
-    process = launch(*arguments, "--option", "fake.fail=none,compile_hang", "--time-limit", "120s")
-    wait_for_rounds(work / "run", 1, process)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert read_run(work / "run").manifest.requested_plan.check
-    assert sorted(row["status"] for row in rows(work / "run")) == ["compiles", "not_run"]
 
 
 def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:

@@ -146,6 +146,9 @@ def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, w
     graph, whole = runs / "add.onnx", runs / "whole"
     gate = judge("compare", whole, runs / "other")[1]["gate"]
     assert gate["undecided"] and not gate["reasons"]
+    properties = ElementTree.parse("v.xml").getroot().iter("property")
+    told = {entry.get("value") for entry in properties if entry.get("name") == "reason"}
+    assert told == {entry["reason"] for entry in gate["undecided"]}
     code, answer = judge("compare", whole, runs / "other", fail_on="undecided")
     verdicts = Counter((entry["reason"], entry["case_id"]) for entry in gate["undecided"])
     assert (code, Counter(reasons(answer))) == (1, verdicts)

@@ -18,7 +18,7 @@ from app.formatting.text import TOO_NOISY
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.present.console.scaling import scaling_tables
-from app.present.console.scenario_tables import gap_tables
+from app.present.console.scenario_tables import gap_figures, gap_tables
 from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
@@ -126,6 +126,10 @@ def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() 
         ["1.00", "ms", "40.0", "µs", "80.0", "µs", "2.00", "ms", "-"],
         ["5.00", "ms", "200", "µs", "-", "-", "-"],
     ]
+    (figure,) = gap_figures(idleness(ROWS))
+    curves = [[(mark.x, mark.y) for mark in series.marks] for series in figure.series]
+    assert curves[:2] == [[(20, 12), (1000, 40), (5000, 200)], [(20, 24), (1000, 80)]]
+    assert curves[2:] == [[(20, 40), (1000, 2000)], [(20, 80)]]
 
 
 ALONE = Case("net.onnx", "ort-cpu")

@@ -14,7 +14,7 @@ from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.studies import is_part, load_study, study_names
-from app.present.studies.study import STUDIES, WHOLES, study, whole
+from app.present.studies.study import STUDIES, study
 from app.run_folder.manifest import read_manifest
 from app.run_folder.run import read_records
 from app.runs.reader import read_run
@@ -222,14 +222,3 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
     assert page.startswith("# The character-level CNN, optimised\n")
     assert "\n## One step at a time\n" in page
     assert "\n### Not measured\n" in page
-
-
-def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
-    for name in WHOLES:
-        definition = whole(name)
-        assert definition is not None
-        assert definition.name == name
-        assert len(definition.parts) == len(definition.shares)
-        assert all(
-            part == study(f"{name}/{definition.folder_of(part)}") for part in definition.parts
-        )
