@@ -231,16 +231,3 @@ def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -
         case.case_id for case in expand(requested_plan)
     ]
     assert parsed_plan.model_dump(exclude=APART) == requested_plan.model_dump(exclude=APART)
-
-
-@pytest.mark.parametrize("there", ["manifest.json", "results.csv", "."])
-def test_a_slip_of_the_output_costs_no_file_of_a_run(
-    several: Path, there: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = several / there
-    if there == "results.csv":
-        path.write_text("schema_version\n")
-    content = path.read_bytes() if path.is_file() else b""
-    assert main(["report", str(several), "-o", str(path)]) == 2
-    assert str(path) in capsys.readouterr().err
-    assert not content or path.read_bytes() == content
