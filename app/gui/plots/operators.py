@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtGui import QColor
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.analysis.plot_data.card import CardRun
 from app.analysis.plot_data.series import Series
-from app.cases.jobs import OperatorTimes
+from app.cases.jobs import Operator, OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice
 from app.gui.look.text import Table
@@ -35,30 +35,19 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class OperatorTime:
-    """One node of the executed graph; `share` of all operators, from 0 to 1, None if that says
-    nothing of the run.
+    """One operator and the `engine` that ran it; `share` of all operators, from 0 to 1, None if
+    that says nothing of the run."""
 
-    `engine` ran it, and calls it `called`. The rest are those of `app.cases.jobs.Operator`.
-    """
-
-    node: str
-    op: str
-    time_us: float
+    own: Operator
     share: float | None
     engine: str
-    called: str = ""
-    macs: int | None = None
-    bytes_moved: int | None = None
-    peak_share: float | None = None
-    in_use_bytes: int | None = None
-    peak_bytes: int | None = None
-    arena_bytes: int | None = None
-    pool_run_us: float | None = None
-    pool_wait_us: float | None = None
 
 
-_SHARED_FIELDS = tuple(field.name for field in fields(OperatorTime))[6:]
-"""The figures that an `Operator` has by the same names."""
+_FIGURE_NAMES = (
+    *("engine_name", "macs", "bytes_moved", "peak_share", "in_use_bytes", "peak_bytes"),
+    *("arena_bytes", "pool_run_us", "pool_wait_us"),
+)
+"""Of an operator, as a copied table has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +61,22 @@ class _Figure:
 
 _FIGURES = {
     "time": _Figure(
-        lambda row: row.time_us,
+        lambda row: row.own.time_us,
         lambda row: (
-            time_text(row.time_us * 1e-6)
+            time_text(row.own.time_us * 1e-6)
             + (f"  {significant(100.0 * row.share)} %" if row.share is not None else "")
-            + _peak_text(row.peak_share)
+            + _peak_text(row.own.peak_share)
         ),
         "Time in one inference (µs)",
     ),
     "memory": _Figure(
-        lambda row: None if row.peak_bytes is None else row.peak_bytes / 1e6,
-        lambda row: amount(row.peak_bytes or 0, "B"),
+        lambda row: None if row.own.peak_bytes is None else row.own.peak_bytes / 1e6,
+        lambda row: amount(row.own.peak_bytes or 0, "B"),
         "Most memory in use while it runs (MB)",
     ),
     "waiting": _Figure(
-        lambda row: row.pool_wait_us,
-        lambda row: time_text((row.pool_wait_us or 0.0) * 1e-6),
+        lambda row: row.own.pool_wait_us,
+        lambda row: time_text((row.own.pool_wait_us or 0.0) * 1e-6),
         "The calling thread waits for other threads (µs)",
     ),
 }
@@ -193,7 +182,7 @@ class OperatorsView(FigureView):
         )
         how = f", medians of {counted(self._runs, 'profiled run')}" if self._runs else ""
         rest = f"; the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
-        highest = max(self._rows, key=lambda row: row.peak_bytes or 0)
+        highest = max((row.own for row in self._rows), key=lambda own: own.peak_bytes or 0)
         most = (
             f"; most memory in use {amount(highest.peak_bytes, 'B')}, at {highest.node}"
             if highest.peak_bytes
@@ -207,7 +196,8 @@ class OperatorsView(FigureView):
     def _mark_of(self, row: OperatorTime, place: int) -> Mark:
         figure = _FIGURES[self.figure_choice.value]
         text = figure.text(replace(row, share=None) if self._doubts else row)
-        text += f"  {row.called}" if row.called not in ("", row.node, row.op) else ""
+        called, own = row.own.engine_name, row.own
+        text += f"  {called}" if called not in ("", own.node, own.op) else ""
         return Mark(figure.value(row) or 0.0, place, text, label=text)
 
     def _group_rows(self) -> list[OperatorTime]:
@@ -215,32 +205,37 @@ class OperatorsView(FigureView):
             return list(self._rows)
         totals: dict[tuple[str, str], list[OperatorTime]] = {}
         for row in self._rows:
-            totals.setdefault((row.op, row.engine), []).append(row)
+            totals.setdefault((row.own.op, row.engine), []).append(row)
         return [
             OperatorTime(
-                op,
-                op,
-                sum(r.time_us for r in rows),
+                Operator(
+                    *(op, op, sum(r.own.time_us for r in rows), ""),
+                    peak_bytes=max(_known(rows, "peak_bytes"), default=None),
+                    pool_wait_us=sum(waits) if (waits := _known(rows, "pool_wait_us")) else None,
+                ),
                 sum(r.share or 0.0 for r in rows),
                 engine,
-                peak_bytes=max(_known(rows, "peak_bytes"), default=None),
-                pool_wait_us=sum(waits) if (waits := _known(rows, "pool_wait_us")) else None,
             )
             for (op, engine), rows in totals.items()
         ]
 
     def table(self) -> Table:
-        names = [field.name for field in fields(OperatorTime)]
-        return names, [[getattr(row, name) for name in names] for row in self._group_rows()]
+        rows = [
+            [*(row.own.node, row.own.op, row.own.time_us, row.share, row.engine)]
+            + [getattr(row.own, name) for name in _FIGURE_NAMES]
+            for row in self._group_rows()
+        ]
+        return ["node", "op", "time_us", "share", "engine", *_FIGURE_NAMES], rows
 
 
 def _known(rows: Sequence[OperatorTime], name: str) -> list[Any]:
     """The values of a figure that rows have."""
-    return [value for row in rows if (value := getattr(row, name)) is not None]
+    return [value for row in rows if (value := getattr(row.own, name)) is not None]
 
 
 def _bar_name(row: OperatorTime) -> str:
-    return row.op if row.op == row.node else f"{row.op}  {row.node}"
+    op, node = row.own.op, row.own.node
+    return op if op == node else f"{op}  {node}"
 
 
 def _peak_text(share: float | None) -> str:
@@ -257,13 +252,7 @@ def operator_times(
     total_us = profile.total_us
     return [
         OperatorTime(
-            op.node,
-            op.op,
-            op.time_us,
-            op.time_us / total_us if total_us else 0.0,
-            other_engines.get(op.node, engine),
-            op.engine_name,
-            **{name: getattr(op, name) for name in _SHARED_FIELDS},
+            op, op.time_us / total_us if total_us else 0.0, other_engines.get(op.node, engine)
         )
         for op in profile.ops
     ]

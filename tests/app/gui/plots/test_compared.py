@@ -154,14 +154,14 @@ def test_kinds_of_operators_are_sums_of_their_nodes_and_nothing_is_drawn_beyond_
 ) -> None:
     view = on_screen(qtbot, OperatorsView())
     figures = (("/a", 3.0, 2_000_000, 1.0, 2.02), ("/b", 5.0, 3_000_000, 4.0, 0.41))
-    rows = [
-        OperatorTime(
-            name, "Conv", us, us / 10, "CPU",
-            peak_bytes=peak_bytes, pool_wait_us=wait_us, peak_share=share,
+    ops = [
+        Operator(
+            name, "Conv", us, "", peak_bytes=peak_bytes, pool_wait_us=wait_us, roof_us=share * us
         )
         for name, us, peak_bytes, wait_us, share in figures
-    ]  # fmt: skip
-    rows.append(OperatorTime("/c", "Relu", 2.0, 0.2, "CPU"))
+    ]
+    ops.append(Operator("/c", "Relu", 2.0, ""))
+    rows = [OperatorTime(op, op.time_us / 10, "CPU") for op in ops]
     view.set_operators(rows, "net on ort-cpu", "wall")
     view.refresh()
     texts = [bar.label for bar in figures_of(view)[0].figure.marks]
@@ -177,7 +177,9 @@ def test_kinds_of_operators_are_sums_of_their_nodes_and_nothing_is_drawn_beyond_
     ]
     columns = names.index("peak_bytes"), names.index("pool_wait_us")
     assert [[row[k] for k in columns] for row in table] == [[3_000_000, 5.0], [None, None]]
-    view.set_operators([replace(row, pool_wait_us=None) for row in rows], "net", "wall")
+    view.set_operators(
+        [replace(row, own=replace(row.own, pool_wait_us=None)) for row in rows], "net", "wall"
+    )
     view.figure_choice.choose("waiting")
     assert view.draw(), "a sentence in place of bars that would all be zero"
 

@@ -21,6 +21,7 @@ from app.capabilities.largest_batch.present import LargestBatchView
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.capabilities.tuning.present import StepsView
 from app.cases.case import Case
+from app.cases.jobs import Operator
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
@@ -139,8 +140,10 @@ def _set(view: PlotView, cases: list[Series]) -> PlotView:
 
 
 def _operators(_: Path) -> OperatorsView:
-    view, conv = OperatorsView(), OperatorTime("/c/Conv", "Conv", 12.0, 0.75, "CPU")
-    view.set_operators([conv, OperatorTime("/r", "Relu", 4.0, 0.25, "CPU")], "cnn", "wall")
+    view = OperatorsView()
+    conv, relu = Operator("/c/Conv", "Conv", 12.0, ""), Operator("/r", "Relu", 4.0, "")
+    rows = [OperatorTime(op, op.time_us / 16.0, "CPU") for op in (conv, relu)]
+    view.set_operators(rows, "cnn", "wall")
     return view
 
 
