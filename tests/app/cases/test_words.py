@@ -61,7 +61,11 @@ WORDS: list[tuple[Callable[[str], Any], str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("parse", "text", "value", "word"), WORDS, ids=lambda part: str(part)[:20])
+@pytest.mark.parametrize(
+    ("parse", "text", "value", "word"),
+    WORDS,
+    ids=lambda part: getattr(part, "__qualname__", str(part)),
+)
 def test_a_word_is_read_and_written(
     parse: Callable[[str], Any], text: str, value: Any, word: str
 ) -> None:
@@ -99,7 +103,7 @@ def test_a_word_is_read_and_written(
         (Batcher.parse, "max=8,wait=11s", "waits too long; use at most wait=10s"),
         (Batcher.parse, "max=8,wait=1.0005us", "part of a nanosecond"),
     ],
-    ids=lambda part: str(part)[:20],
+    ids=lambda part: getattr(part, "__qualname__", str(part)),
 )
 def test_what_is_no_word_is_told_in_one_sentence(
     parse: Callable[[str], Any], text: str, told: str
