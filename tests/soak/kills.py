@@ -58,6 +58,33 @@ class Kept:
     samples: dict[str, bytes] = field(default_factory=dict)
 
 
+def hold_on(folder: Path, content: Kept) -> None:
+    """AssertionError if anything that was finished is another now; then know what is new."""
+    now = Kept(finished_lines(folder))
+    names = [json.loads(line)["samples"] for line in now.lines.values()]
+    now.samples = {name: (folder / "samples" / name).read_bytes() for name in names if name}
+    lost_pairs = content.lines.items() - now.lines.items()
+    assert not lost_pairs, f"finished rounds were lost or changed: {lost_pairs} in {folder}"
+    changed = [name for name, data in content.samples.items() if now.samples[name] != data]
+    assert not changed, f"samples of finished rounds changed: {changed} in {folder}"
+    content.lines, content.samples = now.lines, now.samples
+
+
+def finished_lines(folder: Path) -> dict[tuple[str, int], bytes]:
+    """By case and round; AssertionError for one that is there twice. A torn last line is none."""
+    lines_by_pair: dict[tuple[str, int], bytes] = {}
+    for path in sorted((folder / "journal").glob("*.jsonl")):
+        for line in path.read_bytes().split(b"\n")[:-1]:
+            entry = json.loads(line)
+            # What was killed from outside is tried again, and recorded once more.
+            is_final = entry["kind"] == "round" and not entry["transient"]
+            if is_final and entry["status"] != "cancelled":
+                pair = entry["case_id"], entry["round"]
+                assert pair not in lines_by_pair, f"{pair} was measured twice in {folder}"
+                lines_by_pair[pair] = line
+    return lines_by_pair
+
+
 def main(seed: int, minutes: float) -> None:
     chance = random.Random(seed)
     kill_count = int(os.environ.get("SOAK_KILLS") or KILLS)
@@ -84,12 +111,9 @@ def round_s(scratch: Path) -> float:
     folder = new_sweep(scratch, "undisturbed")
     code = resume(folder).wait(timeout=600)
     assert code == 0, errors_of(folder)
-    journals = [path.stat() for path in (folder / "journal").iterdir()]
-    first = min((folder / "samples").iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    begun_s = first.stat().st_mtime_ns / 1e9
-    return (max(status.st_mtime_ns / 1e9 for status in journals) - begun_s) / (
-        complete(folder, 0) - 1
-    )
+    ended_s = max(path.stat().st_mtime for path in (folder / "journal").iterdir())
+    begun_s = min(path.stat().st_mtime for path in (folder / "samples").iterdir())
+    return (ended_s - begun_s) / (complete(folder, 0) - 1)
 
 
 def new_sweep(scratch: Path, name: str) -> Path:
@@ -162,8 +186,8 @@ def is_over(folder: Path) -> bool:
 
 
 def resume(folder: Path) -> subprocess.Popen[bytes]:
-    errors = (folder / "errors").open("ab")
-    try:
+    """The batch mode on the folder, whose errors are kept beside it."""
+    with (folder / "errors").open("ab") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "app", "resume", str(folder)],
             stdin=subprocess.DEVNULL,
@@ -173,8 +197,6 @@ def resume(folder: Path) -> subprocess.Popen[bytes]:
             cwd=folder.parent,
             start_new_session=True,
         )
-    finally:
-        errors.close()
 
 
 def wait_for_round(process: subprocess.Popen[bytes], folder: Path) -> None:
@@ -224,62 +246,22 @@ def kill(process: subprocess.Popen[bytes], folder: Path, *, everyone: bool) -> N
         time.sleep(0.01)
 
 
-def hold_on(folder: Path, content: Kept) -> None:
-    """AssertionError if anything that was finished is another now; then know what is new."""
-    now = Kept(finished_lines(folder))
-    lost_pairs = [pair for pair, line in content.lines.items() if now.lines.get(pair) != line]
-    assert not lost_pairs, f"finished rounds were lost or changed: {lost_pairs} in {folder}"
-    for line in now.lines.values():
-        name = json.loads(line)["samples"]
-        if name:
-            now.samples[name] = (folder / "samples" / name).read_bytes()
-    changed_names = [
-        name for name, data in content.samples.items() if now.samples.get(name) != data
-    ]
-    assert not changed_names, f"samples of finished rounds changed: {changed_names} in {folder}"
-    content.lines, content.samples = now.lines, now.samples
-
-
-def finished_lines(folder: Path) -> dict[tuple[str, int], bytes]:
-    """By case and round; AssertionError for one that is there twice. A torn last line is none."""
-    lines_by_pair: dict[tuple[str, int], bytes] = {}
-    for path in sorted((folder / "journal").glob("*.jsonl")):
-        for line in path.read_bytes().split(b"\n")[:-1]:
-            entry = json.loads(line)
-            # What was killed from outside is tried again, and recorded once more.
-            is_final = entry["kind"] == "round" and not entry["transient"]
-            if is_final and entry["status"] != "cancelled":
-                pair = entry["case_id"], entry["round"]
-                assert pair not in lines_by_pair, f"{pair} was measured twice in {folder}"
-                lines_by_pair[pair] = line
-    return lines_by_pair
-
-
 def complete(folder: Path, crash_count: int) -> int:
     """Every case has all its rounds, but for those whose own process was hit; nothing more lies
     there than what the journal tells of."""
     run = read_run(folder)
     assert not run.damaged, run.damaged
-    end_count = 0
-    for case in run.cases:
-        rounds = run.rounds_of(case)
-        statuses = {result.status for result in rounds}
-        if TERMINAL.isdisjoint(statuses):
-            assert [result.round for result in rounds] == list(range(ROUNDS)), (case, rounds)
-        else:
-            end_count += 1
-            assert "crashed" in statuses, (case, statuses)
-    assert end_count <= crash_count, (
-        f"{end_count} cases failed and {crash_count} workers were hit: {folder}"
-    )
-    sample_names = {
-        r.samples for rounds in run.rounds.values() for r in rounds.values() if r.samples
-    }
-    left = {path.name for path in (folder / "samples").iterdir()} - sample_names
+    ended = [case for case in run.cases if len(run.rounds_of(case)) < ROUNDS]
+    for case in ended:
+        assert "crashed" in {result.status for result in run.rounds_of(case)}, case
+    assert len(ended) <= crash_count, f"{ended} failed, {crash_count} workers were hit: {folder}"
+    results = [result for rounds in run.rounds.values() for result in rounds.values()]
+    left = {path.name for path in (folder / "samples").iterdir()}
+    left -= {result.samples for result in results}
     assert not left, f"samples of no round were left behind: {left}"
     drafts = list(folder.rglob(".*"))
     assert not drafts, f"drafts were left behind: {drafts}"
-    return sum(map(len, run.rounds.values()))
+    return len(results)
 
 
 def errors_of(folder: Path) -> str:

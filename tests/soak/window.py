@@ -41,7 +41,7 @@ _LIVE = ("run", "mlp", "--runtimes", "fake", "--rounds", "40")
 _LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 _SHIFT, _CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 _MODIFIERS = [*[_NONE] * 6, _CTRL, _SHIFT]
-_OFTEN = (
+_OFTEN = [
     "Tab",
     "Backtab",
     "Return",
@@ -53,7 +53,7 @@ _OFTEN = (
     "Right",
     "Home",
     "End",
-)
+]
 _LESS_OFTEN, _SELDOM = ("F6", "F8", "F9", "F11"), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _KEYS = [Qt.Key[f"Key_{name}"] for name in (*_OFTEN * 3, *_LESS_OFTEN * 2, *_SELDOM)]
 

@@ -34,12 +34,6 @@ def test_a_child_killed_while_the_kernel_counts_one_more_did(
     child.close()
 
 
-def test_a_system_that_counts_no_kills_tells_none(tmp_path: Path) -> None:
-    assert memory_kills(tmp_path / "missing") == 0
-    (tmp_path / "older").write_text("pgfault 9\n")
-    assert memory_kills(tmp_path / "older") == 0
-
-
 def test_a_child_whose_parent_died_before_it_could_ask_to_die_with_it_ends(tmp_path: Path) -> None:
     script = tmp_path / "child.py"
     script.write_text(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -87,7 +86,7 @@ def test_the_usable_ones_are_listed_and_examined_by_the_doctor(
     environment = of("1.20")
     create(environment)
     other_python = environment.folder.parent / "onnxruntime-1.20-cpython-29-linux-x86_64"
-    shutil.copytree(environment.folder, other_python, symlinks=True)
+    other_python.symlink_to(environment.folder)
     assert environments.usable() == (environment,)
     main(["doctor", "-f", "json"])
     row = capsys.readouterr().out.partition("onnxruntime@1.20")[2].partition("}")[0]

@@ -39,24 +39,32 @@ def journal(folder: Path, kind: str) -> list[dict[str, object]]:
     return [line for line in lines if line["kind"] == kind]
 
 
-def test_each_row_has_the_accuracy_of_its_runtime(
+def test_each_row_has_the_accuracy_of_its_runtime_and_a_resumed_run_the_one_that_is_missing(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """At any batch the same; what a runtime can't take has none and keeps its own reason."""
     options = ("--batch", "1,8", "--runtimes", "ort-cpu,torch-cpu", "--accuracy", "data.npz")
-    code = main([*ECHO, *options, "--out", "run", *BRIEF])
-    assert code == 0
-    actual = [(r["runtime"], r["batch_size"], r["accuracy_top1"]) for r in rows(work / "run")]
-    assert actual == [
+    assert main([*ECHO, *options, "--out", "run", *BRIEF]) == 0
+    streams = capsys.readouterr()
+    assert "75.0 % of 100 images" in streams.err
+    assert "75.0 %" in streams.out
+    expected = [
         ("ort-cpu", "1", "0.75"),
         ("ort-cpu", "8", "0.75"),
         ("torch-cpu", "1", ""),
         ("torch-cpu", "8", ""),
     ]
-    assert len(journal(work / "run", "accuracy")) == 1
-    streams = capsys.readouterr()
-    assert "75.0 % of 100 images" in streams.err
-    assert "75.0 %" in streams.out
+    round_count = len(journal(work / "run", "round"))
+    for is_resumed in (False, True):
+        if is_resumed:
+            (path,) = (work / "run" / "journal").glob("*.jsonl")
+            lines = path.read_text("utf-8").splitlines(keepends=True)
+            path.write_text("".join(line for line in lines if '"accuracy"' not in line), "utf-8")
+            assert main(["resume", "run"]) == 0
+        columns = ("runtime", "batch_size", "accuracy_top1")
+        assert [tuple(row[name] for name in columns) for row in rows(work / "run")] == expected
+        assert len(journal(work / "run", "accuracy")) == 1
+        assert len(journal(work / "run", "round")) == round_count
 
 
 def test_what_could_not_be_measured_is_a_warning_of_its_row(work: Path) -> None:
@@ -66,17 +74,6 @@ def test_what_could_not_be_measured_is_a_warning_of_its_row(work: Path) -> None:
     (row,) = rows(work / "run")
     assert (code, row["status"], row["accuracy_top1"]) == (0, "ok", "")
     assert "accuracy_unavailable" in row["warning_codes"]
-
-
-def test_a_resumed_run_measures_the_accuracy_that_is_missing(work: Path) -> None:
-    options = ("--batch", "1", "--runtimes", "ort-cpu", "--accuracy", "data.npz")
-    main([*ECHO, *options, "--out", "run", *BRIEF])
-    (path,) = (work / "run" / "journal").glob("*.jsonl")
-    lines = [line for line in path.read_text("utf-8").splitlines() if '"accuracy"' not in line]
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    assert main(["resume", "run"]) == 0
-    assert rows(work / "run")[0]["accuracy_top1"] == "0.75"
-    assert len(journal(work / "run", "round")) == 1
 
 
 @pytest.mark.parametrize("data", ["nowhere", "flat", "few"])

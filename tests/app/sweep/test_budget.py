@@ -62,29 +62,24 @@ def test_a_command_that_took_its_budget_to_start_begins_no_round(tmp_path: Path)
     assert {row["status"] for row in rows(tmp_path / "run")} == {"not_run"}
 
 
-def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
-    budget = Budget(10.0)
-    assert budget.export_fits
-    clock.now_s += 5.5
-    assert not budget.export_fits
-    assert Budget().export_fits
-    assert Budget().round_fits("a", 1e9)
-
-
-def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
-    budget = Budget(100.0)
+def test_exports_leave_half_of_the_time_to_rounds_and_these_some_to_what_comes_after(
+    clock: Clock,
+) -> None:
+    budget, endless = Budget(100.0), Budget()
     budget.learn("a", 5.0)
     budget.reserve(4.0)
-    clock.now_s += 90.0
-    assert budget.round_fits("a", guess_s=1.0)
+    endless.reserve(1000.0)
+    assert budget.export_fits
+    clock.now_s += 55.0
+    assert not budget.export_fits
+    clock.now_s += 15.0
     budget.reserve(1000.0)
+    assert budget.round_fits("a", guess_s=1.0)
+    clock.now_s += 20.0
     assert not budget.round_fits("a", guess_s=1.0), "a quarter of it is kept"
     assert budget.left_s == 10.0, "and is there for what comes after"
-    clock.now_s -= 20.0
-    assert budget.round_fits("a", guess_s=1.0)
-    endless = Budget()
-    endless.reserve(1000.0)
-    assert endless.round_fits("a", guess_s=1e9)
+    budget.reserve(4.0)
+    assert endless.export_fits and endless.round_fits("a", 1e9)
 
 
 def run_of(folder: Path, start_s: float | None = None, **values: object) -> tuple[int, str]:

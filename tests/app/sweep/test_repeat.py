@@ -49,38 +49,34 @@ def own(tmp_path: Path) -> Plan:
     return plan_of(str(tmp_path / "affine.onnx"), inputs=str(tmp_path / "in.npz"))
 
 
-def test_a_run_is_repeated_case_by_case_and_knows_which(tmp_path: Path, own: Plan) -> None:
+def test_a_run_is_repeated_case_by_case_with_its_own_inputs_and_knows_which(
+    tmp_path: Path, own: Plan
+) -> None:
     assert measured(create_run(own, tmp_path / "one")) == 0
+    content = (tmp_path / "in.npz").read_bytes()
+    (tmp_path / "in.npz").unlink()
     assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
     first, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
     assert two.cases == first.cases
     assert (two.rounds, two.seed, two.limits) == (first.rounds, first.seed, first.limits)
     assert (two.repeats, first.repeats) == (first.run_id, "")
     assert [row["status"] for row in rows(tmp_path / "two")] == ["ok"]
-    copies = [file.kept for file in two.files]
-    assert len(copies) == 1
-    assert (tmp_path / "two" / copies[0]).read_bytes() == (tmp_path / "in.npz").read_bytes()
+    (copy,) = (file.kept for file in two.files)
+    assert (tmp_path / "two" / copy).read_bytes() == content
 
 
-def test_inputs_that_are_gone_are_taken_from_the_run(tmp_path: Path, own: Plan) -> None:
-    assert measured(create_run(own, tmp_path / "one")) == 0
-    (tmp_path / "in.npz").unlink()
-    assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
-    first, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
-    assert [c.case_id for c in two.cases] == [c.case_id for c in first.cases], "the same content"
-
-
-@pytest.mark.parametrize("name", ["in.npz", "affine.onnx", "affine.weights"])
-def test_a_file_that_has_changed_is_refused_in_one_sentence(
-    tmp_path: Path, own: Plan, name: str
-) -> None:
-    assert measured(create_run(own, tmp_path / "one")) == 0
-    file = tmp_path / name
-    file.write_bytes(file.read_bytes() + b"\x00")
-    with pytest.raises(PlanError, match=rf"{name} has changed since .*/one measured it: put") as no:
-        repeat(tmp_path / "one", tmp_path / "two")
-    assert ("put back" in str(no.value)) == (name == "in.npz")
-    assert not (tmp_path / "two").exists()
+def test_a_file_that_has_changed_is_refused_in_one_sentence(tmp_path: Path, own: Plan) -> None:
+    create_run(own, tmp_path / "one").close()
+    for name in ("in.npz", "affine.onnx", "affine.weights"):
+        file = tmp_path / name
+        content = file.read_bytes()
+        file.write_bytes(content + b"\x00")
+        told = rf"{name} has changed since .*/one measured it: put"
+        with pytest.raises(PlanError, match=told) as refused:
+            repeat(tmp_path / "one", tmp_path / "two")
+        assert ("put back" in str(refused.value)) == (name == "in.npz")
+        assert not (tmp_path / "two").exists()
+        file.write_bytes(content)
 
 
 def test_a_factory_is_kept_and_asked_back_where_it_was(tmp_path: Path) -> None:

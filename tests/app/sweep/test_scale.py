@@ -5,7 +5,6 @@ What it takes in seconds and bytes, `python -m tests.benchmarks scale` tells.
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -71,11 +70,8 @@ def test_a_manifest_has_a_line_for_each_case_and_the_same_bytes_each_time(tmp_pa
         manifest = folder.manifest
     text = (tmp_path / "run" / MANIFEST).read_text()
     assert text == manifest_text(read_manifest(tmp_path / "run")) == manifest_text(manifest)
-    for case in manifest.cases:
-        (line,) = (line for line in text.splitlines() if case.case_id in line)
-        entry = json.loads(line.strip().rstrip(","))
-        assert entry["threads" if case.threads > 1 else "model"]
-        assert "precision" not in entry, "what is at its default is left out"
+    lines = text.splitlines()
+    assert all(sum(case.case_id in line for line in lines) == 1 for case in manifest.cases)
 
 
 def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) -> None:

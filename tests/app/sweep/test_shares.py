@@ -124,18 +124,24 @@ def test_a_run_is_shared_out_and_read_as_one(tmp_path: Path) -> None:
 
 
 def test_every_host_measures_everything_and_what_they_serve_is_added(tmp_path: Path) -> None:
-    cluster = hosts("a", "b")
+    """The cases of one that is killed say so."""
+
+    def kills(_: Event, run: SweepRun) -> None:
+        if (process := processes_of(run).get("c")) is not None:
+            process.kill()
+
+    cluster = hosts("a", "b", "c")
     with a_run(tmp_path, "--per-host", "--rounds", "3", cluster=cluster, graphs=1) as folder:
-        rows, _ = measure(folder, cluster)
-    assert [(row["host"], row["status"]) for row in rows] == [("a", "ok"), ("b", "ok")]
+        rows, _ = measure(folder, cluster, kills)
+    statuses = {row["host"]: row["status"] for row in rows}
+    assert statuses == {"a": "ok", "b": "ok", "c": "cancelled"}
+    assert ["c is left out" in str(row["reason"]) for row in rows] == [False, False, True]
     run = read_run(tmp_path / "run")
     (both,) = throughput_over_hosts(run, Rows().measured(run))
-    assert (both.absent, sorted(both.hosts)) == ("", ["a", "b"])
-    begun, ended = [], []
-    for case in run.cases:
-        rounds = [run.samples_of(result) for result in run.rounds_of(case)]
-        begun.append(rounds[0].started_ns.min())
-        ended.append(rounds[-1].finished_ns.max())
+    assert sorted(both.hosts) == ["a", "b"]
+    rounds = [[run.samples_of(each) for each in run.rounds_of(case)] for case in run.cases[:2]]
+    begun = [samples[0].started_ns.min() for samples in rounds]
+    ended = [samples[-1].finished_ns.max() for samples in rounds]
     assert max(begun) < min(ended), "they measured at the same time, by the machine's one clock"
 
 
@@ -285,19 +291,6 @@ def test_where_no_host_is_left_what_is_there_stays_and_others_go_on(tmp_path: Pa
     assert "host_changed" in codes(diagnostics_of(rows[0]))
     (rounds,) = read_run(tmp_path / "run").rounds.values()
     assert {result.attempt for result in rounds.values()} == {2}
-
-
-def test_per_host_a_lost_hosts_cases_say_so(tmp_path: Path) -> None:
-    def kills(event: Event, run: SweepRun) -> None:
-        if (process := processes_of(run).get("b")) is not None:
-            process.kill()
-
-    cluster = hosts("a", "b")
-    with a_run(tmp_path, "--per-host", "--rounds", "1", cluster=cluster, graphs=1) as folder:
-        rows, _ = measure(folder, cluster, kills)
-    by_host = {row["host"]: row for row in rows}
-    assert {host: row["status"] for host, row in by_host.items()} == {"a": "ok", "b": "cancelled"}
-    assert "b is left out" in str(by_host["b"]["reason"])
 
 
 def test_a_run_that_is_stopped_ends_on_its_hosts_and_is_resumed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -34,30 +35,22 @@ FAST, SLOW = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
 
 def source_of(
     cases: Sequence[Case],
+    statuses: Mapping[str, Mapping[int, Status]] = MappingProxyType({}),
+    assessed_ids: Sequence[str] = (),
     images: str = "data.npz",
-    statuses: Mapping[str, Mapping[int, Status]] | None = None,
-    assessed_ids: Sequence[str] = (),
+    sweep: type[FixedSweep] = FixedSweep,
 ) -> RunScheduler:
-    statuses = statuses or {}
-    schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
-    fixed_sweep = FixedSweep(schedule, statuses, FixedRounds(2))
-    state = RunState(fixed_sweep, recorded_run(cases, images, statuses, assessed_ids))
-    return RunScheduler(state, [AccuracyFollowUp(state)])
-
-
-def recorded_run(
-    cases: Sequence[Case],
-    images: str,
-    statuses: Mapping[str, Mapping[int, Status]],
-    assessed_ids: Sequence[str] = (),
-) -> Run:
+    """Of a run of these cases; others with a status are known to its folder."""
     rounds = {
         case_id: {n: RoundResult(case_id, n, status) for n, status in entries.items()}
         for case_id, entries in statuses.items()
     }
     accuracies = {s: {0: AccuracyResult(s, images, 0.5)} for s in assessed_ids}
     manifest = manifest_of(cases, plan=PLAN.model_copy(update={"accuracy": images}))
-    return Run(Path("run"), manifest, rounds, {}, {}, {AccuracyResult: accuracies})
+    run = Run(Path("run"), manifest, rounds, {}, {}, {AccuracyResult: accuracies})
+    schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
+    state = RunState(sweep(schedule, statuses, FixedRounds(2)), run)
+    return RunScheduler(state, [AccuracyFollowUp(state)])
 
 
 def run_through(
@@ -67,26 +60,20 @@ def run_through(
     works: list[Work] = []
     ended_work: list[Work] = []
     while (work := source.next(ended_work)) is not None:
-        works.append(work)
         early = source.next([])
         assert early is None or not isinstance(early, AccuracyWork)
-        ended_work = [work_item for work_item in (work, early) if work_item]
-        for work_item in ended_work:
-            end(work_item, model, statuses or {})
-        works += [early] if early else []
+        ended_work = [each for each in (work, early) if each]
+        works += ended_work
+        for each in ended_work:
+            if isinstance(each, ExportWork):
+                each.reply = ExportReply("ok" if model else "export_failed", model)
+            elif isinstance(each, RoundWork):
+                case_id = each.job.case.case_id
+                status = (statuses or {}).get(case_id, "ok")
+                each.result = RoundResult(case_id, each.job.round, status)
+            elif isinstance(each, AccuracyWork):
+                each.result = AccuracyResult(each.job.subject.case_id, "data.npz", 0.5)
     return works
-
-
-def end(work: Work, model: ExportedModel | None, statuses: Mapping[str, Status]) -> None:
-    """Give the work the result that it would have had."""
-    match work:
-        case ExportWork():
-            work.reply = ExportReply("ok" if model else "export_failed", model)
-        case RoundWork():
-            status = statuses.get(work.job.case.case_id, "ok")
-            work.result = RoundResult(work.job.case.case_id, work.job.round, status)
-        case AccuracyWork():
-            work.result = AccuracyResult(work.job.subject.case_id, "data.npz", 0.5)
 
 
 def assessed(works: Sequence[Work]) -> list[str]:
@@ -151,20 +138,17 @@ class Late(FixedSweep):
     calls = 0
 
     def late_cases(self) -> list[Case]:
-        self.calls += 1
+        Late.calls += 1
         return [WINNER]
 
 
 def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> None:
-    write_arrays(tmp_path / "data.npz", 4, wrong=1)
-    data = str(tmp_path / "data.npz")
-    rounds = Late(Schedule([], 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS), {}, FixedRounds(2))
-    recorded = recorded_run([], data, {WINNER.case_id: {0: "ok"}})
-    state = RunState(rounds, recorded)
-    source = RunScheduler(state, [AccuracyFollowUp(state)])
+    data = str(write_arrays(tmp_path / "data.npz", 4, wrong=1))
+    source = source_of([], {WINNER.case_id: {0: "ok"}}, images=data, sweep=Late)
+    Late.calls = 0
     work = source.next([])
     assert isinstance(work, ExportWork), "a resumed run has exported nothing yet"
     assert work.request.model == "echo.onnx"
     assert work.request.points == ({"batch": 4},)
     source.next([])
-    assert rounds.calls == 1
+    assert Late.calls == 1

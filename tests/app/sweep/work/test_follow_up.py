@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,26 +38,20 @@ from tests.app.run_folder.runs import PLAN, manifest_of
 from tests.app.sweep.sweeps import IN_ROUNDS, SHORT, Given, drive, fake_case, ok_reply, script
 
 FollowUp = AccuracyWork | ColdStartWork | OperatorWork
-
-
-Make = Callable[[ExportedModel, float, int], FollowUp]
-
-
 CASE = fake_case()
 
 
-def accuracy(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:
-    job = AccuracyJob(CASE, model, "data.npz")
-    return AccuracyWork(job, CASE.case_id, time_limit_s, memory_limit_bytes)
-
-
-def cold_start(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:
+def follow_up(
+    kind: str, model: ExportedModel, time_limit_s: float, memory_limit_bytes: int = 0
+) -> FollowUp:
+    limits = time_limit_s, memory_limit_bytes
+    match kind:
+        case "accuracy":
+            return AccuracyWork(AccuracyJob(CASE, model, "data.npz"), CASE.case_id, *limits)
+        case "operators":
+            return OperatorWork(OperatorJob(CASE, model), CASE, *limits)
     job = ColdStartJob(cold_start_subject_of(CASE), 0, model, begun_ns=0)
     return ColdStartWork(job, time_limit_s, EXCLUSIVE_CPU, memory_limit_bytes)
-
-
-def operators(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:
-    return OperatorWork(OperatorJob(CASE, model), CASE, time_limit_s, memory_limit_bytes)
 
 
 def result_of(
@@ -71,7 +64,7 @@ def result_of(
     return work.result
 
 
-@pytest.mark.parametrize("make", [accuracy, cold_start, operators])
+@pytest.mark.parametrize("kind", ["accuracy", "cold_start", "operators"])
 @pytest.mark.parametrize(
     ("body", "transient"),
     [
@@ -83,10 +76,10 @@ def result_of(
     ],
 )
 def test_a_process_that_was_ended_from_outside_is_tried_again(
-    make: Make, body: str, transient: bool, tmp_path: Path, model: ExportedModel
+    kind: str, body: str, transient: bool, tmp_path: Path, model: ExportedModel
 ) -> None:
     limit_s = 0.3 if "sleep" in body else 60.0
-    result = result_of(make(model, limit_s, 0), script(tmp_path / "end.py", body))
+    result = result_of(follow_up(kind, model, limit_s), script(tmp_path / "end.py", body))
     assert result.reason
     assert result.transient is transient
 
@@ -105,14 +98,18 @@ print(json.dumps(result), flush=True)
 
 
 @pytest.mark.parametrize(
-    ("make", "body", "limit_mib", "is_ended"),
-    [(accuracy, HOG, 200, True), (cold_start, BURST, 299, True), (cold_start, BURST, 301, False)],
+    ("kind", "body", "limit_mib", "is_ended"),
+    [
+        ("accuracy", HOG, 200, True),
+        ("cold_start", BURST, 299, True),
+        ("cold_start", BURST, 301, False),
+    ],
     ids=["held", "a peak between two looks", "less"],
 )
 def test_one_that_holds_too_much_memory_is_ended_for_good(
-    make: Make, body: str, limit_mib: int, is_ended: bool, tmp_path: Path, model: ExportedModel
+    kind: str, body: str, limit_mib: int, is_ended: bool, tmp_path: Path, model: ExportedModel
 ) -> None:
-    work = make(model, 60.0, limit_mib << 20)
+    work = follow_up(kind, model, 60.0, limit_mib << 20)
     result = result_of(work, script(tmp_path / "worker.py", body))
     assert ("--memory-limit" in result.reason) == bool(result.reason) == is_ended
     assert not result.transient
@@ -168,12 +165,9 @@ def test_subjects_take_turns_and_a_scout_of_each_comes_first(model: ExportedMode
     works = run_through(source_of(page_cache="dropped"), model)
     dropped = [work.job.dropped for work in works]
     assert dropped == [(), (), *[FILES] * 6], "what the scout has used"
-
-
-def test_a_subject_without_an_answer_gets_no_more(model: ExportedModel) -> None:
     failing = cold_start_subject_of(ONE).case_id
     works = run_through(source_of(), model, failing)
-    assert [w.job.subject.case_id for w in works].count(failing) == 1
+    assert [w.job.subject.case_id for w in works].count(failing) == 1, "it gave no answer"
     assert len(works) == 5
 
 
@@ -181,20 +175,17 @@ def test_a_resumed_source_gives_what_is_missing(model: ExportedModel) -> None:
     first_id, two = (cold_start_subject_of(case).case_id for case in (ONE, TWO))
     results = {first_id: {n: ColdStart(first_id, n) for n in range(3)}, two: {0: ColdStart(two, 0)}}
     works = run_through(source_of(results), model)
-    assert [(w.job.subject.case_id, w.job.process) for w in works] == [
-        (two, SCOUT),
-        (two, 1),
-        (two, 2),
-    ]
+    missing = [(work.job.subject.case_id, work.job.process) for work in works]
+    assert missing == [(two, SCOUT), (two, 1), (two, 2)]
     failures = {first_id: {0: ColdStart(first_id, 0, reason="it crashed")}, two: results[first_id]}
     assert run_through(source_of(failures), model) == []
 
 
-def test_the_clock_starts_with_the_process(tmp_path: Path, model: ExportedModel) -> None:
-    job = ColdStartJob(cold_start_subject_of(ONE), 0, model, begun_ns=0)
-    work = ColdStartWork(job, 60.0, EXCLUSIVE_CPU)
+def test_the_clock_starts_with_the_process(model: ExportedModel) -> None:
+    work = follow_up("cold_start", model, 60.0)
     with Engine(Given([work]), ThisMachine(Telemetry())) as engine:
         drive(engine)
+    assert isinstance(work, ColdStartWork)
     assert work.job.begun_ns > 0
     assert work.result is not None and not work.result.reason
     assert 1.0 < work.result.phases_ms["process"] < 60e3

@@ -23,17 +23,8 @@ class Certificates:
             *("--tls-key", str(self.key)),
         ]
 
-    def variables(self, role: str = "client") -> dict[str, str]:
-        """As Dask's configuration takes them."""
-        prefix = "DASK_DISTRIBUTED__COMM__TLS__"
-        return {
-            f"{prefix}CA_FILE": str(self.ca),
-            f"{prefix}{role.upper()}__CERT": str(self.cert),
-            f"{prefix}{role.upper()}__KEY": str(self.key),
-        }
-
     def settings(self) -> dict[str, str]:
-        """The same for `dask.config.set`, of a client."""
+        """As `dask.config.set` takes them, of a client."""
         prefix = "distributed.comm.tls"
         return {
             f"{prefix}.ca-file": str(self.ca),
@@ -58,15 +49,8 @@ def make(folder: Path, days: int = 2) -> Certificates:
     )
     _openssl(
         *("x509", "-req", "-in", str(request), "-days", str(days)),
-        *(
-            "-CA",
-            str(certificates.ca),
-            "-CAkey",
-            str(authority_key),
-            "-CAcreateserial",
-            "-out",
-            str(certificates.cert),
-        ),
+        *("-CA", str(certificates.ca), "-CAkey", str(authority_key), "-CAcreateserial"),
+        *("-out", str(certificates.cert)),
     )
     return certificates
 
