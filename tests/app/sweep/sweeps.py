@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,14 +15,19 @@ import psutil
 from onnx import TensorProto, helper
 
 from app.cases.case import Case
+from app.cases.column import Row
 from app.cases.round import Limits, MeasureJob, RoundResult
-from app.plan.plan import EMPTY
+from app.plan.plan import EMPTY, Plan, parse_plan
+from app.run_folder.folder import RunFolder
 from app.sweep.engine import Completed, Engine, Event
+from app.sweep.run import SweepRun
 from app.sweep.work.base import Work
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from runtimes.options import OptionValue, Settings
+from tests.app.run_folder.runs import ENVIRONMENT
 
 SHORT = Limits(
     min_s=0.1,
@@ -165,6 +171,32 @@ def drive(engine: Engine, react: Callable[[Event], object] = lambda _: None) -> 
             recorder.times.append(time.monotonic())
             react(event)
     return recorder
+
+
+def small_plan(folder: Path, grid: Mapping[str, object] | None = None, **values: object) -> Plan:
+    """One round of the graph that adds 1, on the scripted runtime, where nothing else is given."""
+    graph = folder / "add.onnx"
+    if not graph.exists():
+        write_add_graph(graph)
+    sweep = {"models": [str(graph)], "runtimes": ["fake"], **(grid or {})}
+    return parse_plan({"sweeps": [sweep], "rounds": 1, **values}, "the plan")
+
+
+def run_to_end(
+    folder: RunFolder,
+    place: ThisMachine | None = None,
+    react: Callable[[Event, SweepRun], object] = lambda *_: None,
+    **values: Any,
+) -> list[Row]:
+    """Measure all that the folder lacks, handing each event to `react`; the rows at the end."""
+    deadline = time.monotonic() + DEADLINE_S
+    with folder, SweepRun(folder, ENVIRONMENT, place=place, **values) as run:
+        while not run.finished:
+            assert time.monotonic() < deadline
+            for event in run.step(0.1):
+                react(event, run)
+        run.close(0)
+        return run.rows()
 
 
 def children() -> set[int]:

@@ -5,7 +5,6 @@ What is recorded is what a round after the whole export would have left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,43 +12,32 @@ import onnx
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.plan.plan import Plan, parse_plan
 from app.runs.reader import read_run
 from app.sweep.engine import Completed, Dropped, Event, Paused, Started
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.run_scheduler import build_scheduler
-from tests.app.run_folder.runs import ENVIRONMENT
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.sweeps import run_to_end, small_plan
 from tests.exporters.support import model_of
 
 pytestmark = pytest.mark.usefixtures("brief")
 
 
-def plan_of(folder: Path, grid: dict[str, object], **plan: object) -> Plan:
-    """Of the graph that adds 1, on ONNX Runtime where `grid` says nothing else."""
-    graph = folder / "add.onnx"
-    if not graph.exists():
-        write_add_graph(graph)
-    sweeps = [{"models": [str(graph)], "runtimes": ["ort-cpu"], **grid}]
-    return parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
-
-
-def events_of(folder: Path, pauses: bool = False) -> Iterator[Event]:
+def events_of(folder: Path, pauses: bool = False) -> list[Event]:
     """Those of a sweep whose run folder is `folder / "run"`; it is resumed after each pause."""
-    with (
-        create_run(plan_of(folder, {}), folder / "run") as folder_run,
-        SweepRun(folder_run, ENVIRONMENT) as run,
-    ):
-        while not run.finished:
-            for event in run.step(0.1):
-                yield event
-                if pauses and isinstance(event, Started) and event.work.kind == "round":
-                    run.pause()
-                    pauses = False
-                if isinstance(event, Paused):
-                    run.resume()
-        run.close(0)
+    events: list[Event] = []
+
+    def react(event: Event, run: SweepRun) -> None:
+        has_paused = any(isinstance(earlier, Paused) for earlier in events)
+        if pauses and isinstance(event, Started) and event.work.kind == "round" and not has_paused:
+            run.pause()
+        if isinstance(event, Paused):
+            run.resume()
+        events.append(event)
+
+    plan = small_plan(folder, {"runtimes": ["ort-cpu"]}, rounds=2)
+    run_to_end(create_run(plan, folder / "run"), react=react)
+    return events
 
 
 def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost(
@@ -76,7 +64,8 @@ def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost
 def test_what_another_order_could_change_is_exported_whole_first(
     tmp_path: Path, grid: dict[str, object], plan: dict[str, object]
 ) -> None:
-    with create_run(plan_of(tmp_path, grid, **plan), tmp_path / "run") as folder:
+    asked = small_plan(tmp_path, {"runtimes": ["ort-cpu"], **grid}, **plan)
+    with create_run(asked, tmp_path / "run") as folder:
         rounds = build_scheduler(folder, read_run(folder.path), Rows())
     first = rounds.next([])
     assert first is not None
@@ -89,7 +78,7 @@ def write_unfit(path: Path) -> None:
     onnx.save(model_of(text, {"index": np.array([7])}), path)
 
 
-def order(events: Iterator[Event]) -> list[str]:
+def order(events: list[Event]) -> list[str]:
     """The kinds of work as they start and end."""
     return [
         f"{event.work.kind} {'starts' if isinstance(event, Started) else 'ends'}"

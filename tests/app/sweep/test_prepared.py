@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,12 @@ import psutil
 import pytest
 
 from app.machine.child import Worker
-from app.plan.plan import parse_plan
-from app.sweep.engine import Completed, Started
-from app.sweep.run import SweepRun
+from app.runs.reader import read_run
+from app.sweep.engine import Completed, Event, Started
 from app.sweep.run_creation import create_run
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
-from tests.app.run_folder.runs import ENVIRONMENT
-from tests.app.sweep.sweeps import children, write_add_graph
+from tests.app.sweep.sweeps import children, run_to_end, small_plan
 
 WAITS = (sys.executable, "-c", "input()")
 
@@ -55,64 +54,52 @@ def test_a_prepared_worker_that_died_is_replaced() -> None:
         worker.close()
 
 
+class Watched(ThisMachine):
+    """Notes the processes of rounds as they start, and those that rounds are given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[Worker] = []
+        self.given: list[Worker] = []
+
+    def _start_worker(self, kind: str, environment: str = "") -> Worker:
+        worker = super()._start_worker(kind, environment)
+        if kind == "round":
+            assert all(earlier.ended() for earlier in self.started)
+            self.started.append(worker)
+        return worker
+
+    def start(self, kind: str, *where: Any) -> Worker:
+        worker = super().start(kind, *where)
+        self.given += [worker] if kind == "round" else []
+        return worker
+
+
 @pytest.mark.usefixtures("brief")
 def test_the_next_worker_starts_between_rounds_and_never_beside_one(tmp_path: Path) -> None:
     """It takes time of the cores, which a round has to itself."""
-    workers: list[Worker] = []
+    place, counts, child_pids = Watched(), Counter[type[Event]](), children()
 
-    class Watched(ThisMachine):
-        def _start_worker(self, kind: str, environment: str = "") -> Worker:
-            worker = super()._start_worker(kind, environment)
-            if kind == "round":
-                assert all(earlier.ended() for earlier in workers)
-                workers.append(worker)
-            return worker
+    def react(event: Event, _: object) -> None:
+        if isinstance(event, Started | Completed) and isinstance(event.work, RoundWork):
+            counts[type(event)] += 1
+        if counts[Started] > counts[Completed]:
+            assert len(place.started) == counts[Started]
 
-    graph = str(write_add_graph(tmp_path / "add.onnx"))
-    plan = parse_plan({"rounds": 3, "sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
-    round_starts, round_ends, child_pids = 0, 0, children()
-    with (
-        create_run(plan, tmp_path / "run") as folder,
-        SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
-    ):
-        while not run.finished:
-            for event in run.step(0.1):
-                round_starts += isinstance(event, Started) and isinstance(event.work, RoundWork)
-                round_ends += isinstance(event, Completed) and isinstance(event.work, RoundWork)
-                if round_starts > round_ends:
-                    assert len(workers) == round_starts
-        run.close(0)
-    assert len(workers) == round_starts == round_ends == 3, "none is started in vain"
+    run_to_end(create_run(small_plan(tmp_path, rounds=3), tmp_path / "run"), place, react)
+    assert len(place.started) == counts[Started] == counts[Completed] == 3, "none in vain"
     assert children() <= child_pids
 
 
 @pytest.mark.usefixtures("brief")
 def test_one_process_simulates_all_rounds_of_a_card(tmp_path: Path) -> None:
     """Nothing that it has done before touches a simulated clock."""
-    workers: list[Worker] = []
-
-    class Watched(ThisMachine):
-        def start(self, kind: str, *where: Any) -> Worker:
-            worker = super().start(kind, *where)
-            if kind == "round":
-                workers.append(worker)
-            return worker
-
-    graph = str(write_add_graph(tmp_path / "add.onnx"))
-    grid = {"models": [graph], "runtimes": ["fpga:v80", "fpga:ia-840f"]}
-    plan = parse_plan({"rounds": 3, "sweeps": [grid]}, "test")
-    results = {}
-    with (
-        create_run(plan, tmp_path / "run") as folder,
-        SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
-    ):
-        while not run.finished:
-            for event in run.step(0.1):
-                if isinstance(event, Completed) and isinstance(event.work, RoundWork):
-                    assert event.work.result is not None
-                    results[event.work.case.runtime, event.work.job.round] = event.work.result
-    assert {result.status for result in results.values()} == {"ok"} and len(results) == 6
-    pids = {worker.pid for worker in workers}
-    assert len(workers) == 6 and len(pids) <= 3
-    assert sum("compile" in result.phases_ms for result in results.values()) == len(pids)
-    assert not any(alive(worker.pid) for worker in workers)
+    place, grid = Watched(), {"runtimes": ["fpga:v80", "fpga:ia-840f"]}
+    run_to_end(create_run(small_plan(tmp_path, grid, rounds=3), tmp_path / "run"), place)
+    run = read_run(tmp_path / "run")
+    results = [result for case in run.cases for result in run.rounds_of(case)]
+    assert [result.status for result in results] == ["ok"] * 6
+    pids = {worker.pid for worker in place.given}
+    assert len(place.given) == 6 and len(pids) <= 3
+    assert sum("compile" in result.phases_ms for result in results) == len(pids)
+    assert not any(alive(worker.pid) for worker in place.given)

@@ -17,13 +17,10 @@ import psutil
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.cases.column import Row
-from app.machine.environment import describe_host
-from app.plan.plan import Plan, parse_plan
 from app.present.console.answer.outcome import exit_code
 from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from app.sweep.engine import Engine, Event, Started
-from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work import export
@@ -33,7 +30,15 @@ from exporters import install_layout
 from exporters.codec import to_json
 from exporters.messages import ExportReply, ExportRequest
 from exporters.worker import __main__ as worker
-from tests.app.sweep.sweeps import Given, children, drive, script, write_add_graph
+from tests.app.sweep.sweeps import (
+    Given,
+    children,
+    drive,
+    run_to_end,
+    script,
+    small_plan,
+    write_add_graph,
+)
 
 NOISE = """
 import os, sys
@@ -95,10 +100,8 @@ def test_an_export_that_somebody_kills_is_tried_again_and_not_the_models_fault(
 def test_the_time_limit_that_is_asked_for_holds_for_exports(
     tmp_path: Path, asked: float | None, limit_s: float
 ) -> None:
-    write_add_graph(tmp_path / "add.onnx")
-    plan = plan_of(tmp_path, time_limit_s=asked)
-    with create_run(plan, tmp_path / "run") as folder, SweepRun(folder, describe_host()) as run:
-        rounds = build_scheduler(folder, run.run, Rows())
+    with create_run(small_plan(tmp_path, time_limit_s=asked), tmp_path / "run") as folder:
+        rounds = build_scheduler(folder, read_run(folder.path), Rows())
     work = rounds.next(())
     assert isinstance(work, ExportWork)
     assert work.time_limit_s == limit_s
@@ -123,17 +126,14 @@ def test_a_full_disk_is_told_with_its_remedy_however_deep_it_is_found(
 def test_what_was_cancelled_is_told_fails_the_run_and_is_measured_when_it_is_resumed(
     tmp_path: Path,
 ) -> None:
-    write_add_graph(tmp_path / "add.onnx")
     reply = json.dumps(to_json(ExportReply("cancelled", reason="the disk is full: --resume")))
     full = script(tmp_path / "full.py", f"sys.stdin.readline(); print({reply!r}, flush=True)")
-    with create_run(plan_of(tmp_path), tmp_path / "run") as folder:
-        place = ThisMachine(commands={"export": full})
-        (row,) = measured(folder, place)
-        assert (row["status"], row["reason"]) == ("cancelled", "the disk is full: --resume")
-        assert exit_code([row], strict=False) == 1
-    with RunFolder.reopen(tmp_path / "run") as folder:
-        (row,) = measured(folder, None)
-        assert (row["status"], row["reason"], row["rounds"]) == ("ok", None, 1)
+    place = ThisMachine(commands={"export": full})
+    (row,) = run_to_end(create_run(small_plan(tmp_path), tmp_path / "run"), place)
+    assert (row["status"], row["reason"]) == ("cancelled", "the disk is full: --resume")
+    assert exit_code([row], strict=False) == 1
+    (row,) = run_to_end(RunFolder.reopen(tmp_path / "run"))
+    assert (row["status"], row["reason"], row["rounds"]) == ("ok", None, 1)
 
 
 def test_an_exporter_dies_with_its_parent_in_the_middle_of_an_export(tmp_path: Path) -> None:
@@ -160,19 +160,6 @@ time.sleep(600)
         process.kill()
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(int(pid.read_text())).wait(10)
-
-
-def plan_of(folder: Path, **values: object) -> Plan:
-    grid = {"models": [str(folder / "add.onnx")], "runtimes": ["fake"]}
-    return parse_plan({"sweeps": [grid], "rounds": 1, **values}, "the plan")
-
-
-def measured(folder: RunFolder, place: ThisMachine | None = None) -> list[Row]:
-    with SweepRun(folder, describe_host(), place=place) as run:
-        while not run.finished:
-            run.step(0.1)
-        run.close(0)
-        return run.rows()
 
 
 def test_an_exporter_that_dies_while_idle_costs_nothing(tmp_path: Path) -> None:

@@ -20,12 +20,9 @@ from app.cases.scenario import Batcher, Condition, Shapes
 from app.cases.status import Status
 from app.cases.telemetry import CPU_DEVICE, Reading
 from app.machine.child import Unstarted
-from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry
 from app.plan.plan import EMPTY, Plan
-from app.plan.settings.sweep import Sweep
 from app.runs.reader import read_run
-from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_jobs
 from app.sweep.scheduling.round_jobs import Schedule, batches, round_work, shapes_of
@@ -42,7 +39,7 @@ from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.slo_search.searched import Script, new_search, record_round
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.run_folder.runs import ENVIRONMENT
-from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply, write_add_graph
+from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply, run_to_end, small_plan
 from tests.app.workers.conftest import AXES
 
 
@@ -218,19 +215,10 @@ class Steady(Rapl):
 
 @pytest.mark.alone
 def test_the_energy_of_a_round_is_in_its_row(tmp_path: Path) -> None:
-    graph = write_add_graph(tmp_path / "add.onnx")
     package(tmp_path / "powercap", 0, 0)
-    grid = Sweep(models=(str(graph),), runtimes=("fake",), options={"fake.latency_us": (1000.0,)})
-    plan = Plan(rounds=1, profile="standard", sweeps=(grid,))
+    plan = small_plan(tmp_path, {"options": {"fake.latency_us": [1000.0]}}, profile="standard")
     place = ThisMachine(Telemetry(rapl=Steady(tmp_path / "powercap")))
-    with (
-        create_run(plan, tmp_path / "run") as run_folder,
-        SweepRun(run_folder, describe_host(), place=place) as run,
-    ):
-        while not run.finished:
-            run.step(0.2)
-        run.close(0)
-        (row,) = run.rows()
+    (row,) = run_to_end(create_run(plan, tmp_path / "run"), place)
     (file,) = (tmp_path / "run" / "telemetry").iterdir()
     assert file.name == f"{row['case_id']}.0.jsonl"
     assert row["power_w"] == pytest.approx(0.2)

@@ -34,24 +34,21 @@ class Cluster:
     def address(self) -> str:
         return f"{'tls' if self.certificates else 'tcp'}://127.0.0.1:{self.port}"
 
-    def worker(
-        self, name: str, *arguments: str, environ: Mapping[str, str] | None = None
-    ) -> subprocess.Popen[bytes]:
+    def worker(self, name: str) -> subprocess.Popen[bytes]:
         """`graphlap worker` with a cache of its own, when it has begun to measure."""
-        flags = self.certificates.flags() if self.certificates else []
-        words = ["-m", "app", "worker", self.address, "--name", name]
-        command = [sys.executable, *words, "--machine", name, *flags, *arguments]
-        variables = {"GRAPHLAP_CACHE": str(self.folder / f"cache-{name}"), **(environ or {})}
-        process = self.start(command, variables, name)
-        self.until_says(name, "Registered to:")
-        return process
+        words = ["app", "worker", self.address, "--name", name, "--machine", name]
+        cache = {"GRAPHLAP_CACHE": str(self.folder / f"cache-{name}")}
+        return self.start(name, words, cache, "Registered to:")
 
     def start(
-        self, command: Sequence[str], environ: Mapping[str, str], name: str
+        self, name: str, words: Sequence[str], environ: Mapping[str, str], says: str
     ) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{name}.log").open("wb") as log:
+        """A module of Python with the certificates, once it has said these words."""
+        flags = self.certificates.flags() if self.certificates else []
+        path = self.folder / f"{name}.log"
+        with path.open("wb") as log:
             process = subprocess.Popen(
-                command,
+                [sys.executable, "-m", *words, *flags],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
                 stdout=log,
@@ -59,35 +56,21 @@ class Cluster:
                 start_new_session=True,
             )
         self.processes.append(process)
-        return process
-
-    def until_says(self, name: str, words: str) -> str:
-        """What the process of this name has written once the words are in it."""
         deadline = time.monotonic() + _WAIT_S
-        while time.monotonic() < deadline:
-            log_text = (self.folder / f"{name}.log").read_text("utf-8", "replace")
-            if words in log_text:
-                return log_text
+        while says not in (log_text := path.read_text("utf-8", "replace")):
+            assert time.monotonic() < deadline, f"{name} has not said {says!r}: {log_text}"
             time.sleep(0.02)
-        raise AssertionError(f"{name} has not said {words!r}: {log_text}")
+        return process
 
 
 @contextmanager
 def cluster(folder: Path, certificates: Certificates | None) -> Iterator[Cluster]:
     """A scheduler that is ready."""
     dask_cluster = Cluster(folder, certificates, _free_port())
-    flags = certificates.flags() if certificates else []
-    command = [*(sys.executable, "-m", "dask"), "scheduler", "--dashboard-address", "127.0.0.1:0"]
-    command += [
-        "--host",
-        dask_cluster.address.rpartition(":")[0],
-        "--port",
-        str(dask_cluster.port),
-        *flags,
-    ]
+    words = ["dask", "scheduler", "--dashboard-address", "127.0.0.1:0"]
+    words += ["--host", dask_cluster.address.rpartition(":")[0], "--port", str(dask_cluster.port)]
     try:
-        dask_cluster.start(command, {_CONNECT: "3s"}, "scheduler")
-        dask_cluster.until_says("scheduler", "Scheduler at:")
+        dask_cluster.start("scheduler", words, {_CONNECT: "3s"}, "Scheduler at:")
         yield dask_cluster
     finally:
         for process in dask_cluster.processes:
