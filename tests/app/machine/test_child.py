@@ -12,8 +12,6 @@ import pytest
 
 from app.machine import child as module
 from app.machine.child import Bell, Child, memory_kills
-from app.machine.installed_runtimes import clock_of
-from runtimes import registry
 from tests.checkout import ROOT
 
 
@@ -83,8 +81,3 @@ def test_the_end_of_a_child_whose_pipes_are_open_wakes_the_waiter_once() -> None
     assert time.monotonic() - start_s >= 0.3
     child.close()
     bell.close()
-
-
-@pytest.mark.parametrize("name", [*registry.names(), "fpga:nets/card.toml@sdk26", "ort-rocm:1"])
-def test_only_the_card_is_simulated(name: str) -> None:
-    assert clock_of(name) == ("simulated" if name.startswith("fpga") else "wall")

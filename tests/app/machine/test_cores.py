@@ -42,12 +42,21 @@ def test_a_list_that_is_written_says_the_same_cores(cores: set[int]) -> None:
     assert as_list([9, 0, 1, 2, 5, 6]) == "0-2,5-6,9"
 
 
-def test_the_cores_of_another_machine_are_read(tmp_path: Path) -> None:
-    file = tmp_path / "sys/devices/system/cpu/online"
-    file.parent.mkdir(parents=True)
-    file.write_text("0-2,4\n")
+def test_cores_and_sockets_of_another_machine_are_told_apart(tmp_path: Path) -> None:
+    assert nodes_of({0}, tmp_path) == nodes_with_memory(tmp_path) == (), "a system tells none"
+    nodes, cpus = tmp_path / "sys/devices/system/node", tmp_path / "sys/devices/system/cpu"
+    cpus.mkdir(parents=True)
+    (cpus / "online").write_text("0-2,4\n")
+    for node, cores in (("node0", "0-3,8-11\n"), ("node1", "4-7,12-15\n"), ("node2", "\n")):
+        (nodes / node).mkdir(parents=True)
+        (nodes / node / "cpulist").write_text(cores)
+    (nodes / "has_memory").write_text("0-2\n")
     assert cores_online(tmp_path) == {0, 1, 2, 4}
     assert usable_cores() <= cores_online()
+    assert nodes_of({2, 9}, tmp_path) == (0,)
+    assert nodes_of({4}, tmp_path) == (1,)
+    assert nodes_of({3, 12}, tmp_path) == (0, 1)
+    assert nodes_with_memory(tmp_path) == (0, 1, 2)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no cores to choose here")
@@ -59,19 +68,6 @@ def test_what_is_started_on_cores_has_them_and_the_starter_its_own_again() -> No
         )
     assert listed(output.split()[1]) == (last,)
     assert usable_cores() == cores
-
-
-def test_cores_of_two_sockets_are_told_apart(tmp_path: Path) -> None:
-    assert nodes_of({0}, tmp_path) == nodes_with_memory(tmp_path) == (), "a system tells none"
-    nodes = tmp_path / "sys/devices/system/node"
-    for node, cores in (("node0", "0-3,8-11\n"), ("node1", "4-7,12-15\n"), ("node2", "\n")):
-        (nodes / node).mkdir(parents=True)
-        (nodes / node / "cpulist").write_text(cores)
-    (nodes / "has_memory").write_text("0-2\n")
-    assert nodes_of({2, 9}, tmp_path) == (0,)
-    assert nodes_of({4}, tmp_path) == (1,)
-    assert nodes_of({3, 12}, tmp_path) == (0, 1)
-    assert nodes_with_memory(tmp_path) == (0, 1, 2)
 
 
 BIND = """

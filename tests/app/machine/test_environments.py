@@ -41,16 +41,24 @@ def test_an_environment_tells_what_it_has_and_what_it_lacks(python: Path) -> Non
     assert isinstance(local_state, Available) and isinstance(other_state, Unavailable)
     runtime = runtime_of("ort-cuda@other", environments)
     assert runtime.name == "ort-cuda" and runtime.devices() == ()
-
-
-def test_whether_cases_can_be_checked_there_is_asked_for_each_device(python: Path) -> None:
-    environments = {"other": str(python)}
+    # Whether cases can be checked there is asked for each device.
     assert check_availability_of("ort-cpu@other", environments) == availability("ort-cpu")
     lacking = check_availability_of("tensorrt-rtx:sm89@other", environments)
     assert isinstance(lacking, Unavailable) and "is not installed" in lacking.reason
-    assert "sm89" in {
-        device.key for device in runtime_of("tensorrt-rtx@other", environments).devices()
-    }
+    devices = runtime_of("tensorrt-rtx@other", environments).devices()
+    assert "sm89" in {device.key for device in devices}
+
+
+def test_a_path_without_an_interpreter_is_refused_and_a_link_to_one_not_followed(
+    tmp_path: Path, python: Path
+) -> None:
+    """A virtual environment is one by its link; what it points to has other packages."""
+    nowhere = tmp_path / "bin" / "python"
+    assert f"'other' has no interpreter at {nowhere} (No such file" in refusal(nowhere)
+    assert f"give {python}" in refusal(python.parents[1])
+    assert python.is_symlink()
+    assert interpreter(str(python)) == str(python)
+    assert Path(interpreter("true")).is_absolute()
 
 
 def test_packages_of_the_users_path_are_not_those_of_an_environment(
@@ -63,12 +71,6 @@ def test_packages_of_the_users_path_are_not_those_of_an_environment(
     python = make_environment(tmp_path / "environment", "numpy")
     state = asked("path", str(python)).runtimes["openvino-cpu"].availability
     assert isinstance(state, Unavailable)
-
-
-def test_a_path_without_an_interpreter_is_refused(tmp_path: Path, python: Path) -> None:
-    nowhere = tmp_path / "bin" / "python"
-    assert f"'other' has no interpreter at {nowhere} (No such file" in refusal(nowhere)
-    assert f"give {python}" in refusal(python.parents[1])
 
 
 @pytest.mark.parametrize("says", ["CPython 2.7.18", "CPython 3.10.14", "PyPy 3.11.13"])
@@ -85,10 +87,3 @@ def test_an_environment_without_numpy_is_refused_with_what_installs_it(tmp_path:
     (site,) = tmp_path.glob("lib/python*/site-packages")
     (site / "numpy.py").write_text("raise ImportError('torn')")
     assert "can't list its runtimes (ImportError: torn)" in refusal(python)
-
-
-def test_a_link_to_an_interpreter_is_not_followed(python: Path) -> None:
-    """A virtual environment is one by its link; what it points to has other packages."""
-    assert python.is_symlink()
-    assert interpreter(str(python)) == str(python)
-    assert Path(interpreter("true")).is_absolute()

@@ -16,7 +16,7 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cli.headless import measure
 from app.plan.command import graphlap_line
-from app.plan.plan import Plan, parse_plan
+from app.plan.plan import parse_plan
 from app.present.console.answer.outcome import RunOutput
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
@@ -28,7 +28,7 @@ from app.sweep.scheduling.round_budget import Budget, PreciseRounds
 from exporters.diagnostics import codes
 from tests.app.cli.headless.batch import rows
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
-from tests.app.sweep.sweeps import Clock, write_add_graph
+from tests.app.sweep.sweeps import Clock, small_plan
 
 
 @pytest.fixture
@@ -84,17 +84,12 @@ def test_exports_leave_half_of_the_time_to_rounds_and_these_some_to_what_comes_a
 
 def run_of(folder: Path, start_s: float | None = None, **values: object) -> tuple[int, str]:
     """Exit code and what is printed of four cases."""
-    grid = {
-        "models": [str(write_add_graph(folder / "add.onnx"))],
-        "runtimes": ["fake"],
-        "options": {"fake.latency_us": [10.0 * n for n in range(1, 5)]},
-    }
+    plan = small_plan(folder, {"options": {"fake.latency_us": [10, 20, 30, 40]}}, **values)
     out = io.StringIO()
-    with create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), folder / "run") as run:
-        make_run = partial(SweepRun, start_s=start_s)
-        return measure(
-            run, RunOutput(out=out, log=io.StringIO()), make_run=make_run
-        ), out.getvalue()
+    output = RunOutput(out=out, log=io.StringIO())
+    with create_run(plan, folder / "run") as run:
+        code = measure(run, output, make_run=partial(SweepRun, start_s=start_s))
+    return code, out.getvalue()
 
 
 @pytest.mark.alone
@@ -113,14 +108,11 @@ def test_every_case_has_its_first_round_before_any_has_more(tmp_path: Path) -> N
 CASE = Case("add.onnx", "fake")
 
 
-def plan_of(models: str = "mlp", **values: object) -> Plan:
-    return parse_plan({"sweeps": [{"models": [models], "runtimes": ["fake"]}], **values}, "test")
-
-
 def told(path: Path, latencies_us: Sequence[Sequence[float]], **values: Any) -> tuple[int, Row]:
     """How many rounds the case is to have after these, by a plan of these values, and its row."""
     clock = {"clock": values.pop("clock")} if "clock" in values else {}
-    plan = plan_of(**values)
+    grid = {"models": ["mlp"], "runtimes": ["fake"]}
+    plan = parse_plan({"sweeps": [grid], **values}, "test")
     manifest = manifest_of((CASE,), plan.lengths.rounds, plan)
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
@@ -195,18 +187,21 @@ def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("brief")
 def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(tmp_path: Path) -> None:
-    graph = str(write_add_graph(tmp_path / "add.onnx"))
-    plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)
-    with create_run(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
-        out = io.StringIO()
-        assert measure(folder, RunOutput(out=out, log=io.StringIO())) == 1
-        assert "the 5 rounds that this run lacks" in out.getvalue()
-    with create_run(plan, tmp_path / "more") as folder:
+    def measured(folder: RunFolder) -> tuple[int, str, str]:
         log, out = io.StringIO(), io.StringIO()
-        assert measure(folder, RunOutput(out=out, log=log)) == 0
-        assert "5 rounds or more" in log.getvalue()
-        output = " ".join(log.getvalue().split())
-        assert "[5/5, " in output and "; p50 within" in output and "no more rounds" in output
+        with folder:
+            code = measure(folder, RunOutput(out=out, log=log))
+        return code, out.getvalue(), " ".join(log.getvalue().split())
+
+    plan = small_plan(tmp_path, precise={"p50": 0.9}, rounds=7)
+    hurried_plan = plan.model_copy(update={"budget_s": 0.01})
+    code, out, _ = measured(create_run(hurried_plan, tmp_path / "run"))
+    assert code == 1
+    assert "the 5 rounds that this run lacks" in out
+    code, _, log = measured(create_run(plan, tmp_path / "more"))
+    assert code == 0
+    assert "5 rounds or more" in log
+    assert "[5/5, " in log and "; p50 within" in log and "no more rounds" in log
     run = read_run(tmp_path / "more")
     (case,) = run.cases
     assert sorted(run.rounds[case.case_id]) == [0, 1, 2, 3, 4]
@@ -214,6 +209,5 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(tmp_path: Pa
     journal = next((tmp_path / "more" / "journal").iterdir())
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:-1]))  # as if it had been killed in its fifth round
-    with RunFolder.reopen(tmp_path / "more") as folder:
-        assert measure(folder, RunOutput(out=io.StringIO(), log=io.StringIO())) == 0
+    assert measured(RunFolder.reopen(tmp_path / "more"))[0] == 0
     assert sorted(read_run(tmp_path / "more").rounds[case.case_id]) == [0, 1, 2, 3, 4]

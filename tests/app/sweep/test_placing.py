@@ -5,21 +5,17 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
-from app.machine.environment import describe_host
-from app.machine.placement import listed, on_cores, usable_cores
-from app.plan.plan import Plan
-from app.plan.settings.sweep import Sweep
+from app.machine.placement import on_cores, usable_cores
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.work.local_executor import ThisMachine
 from runtimes.options import OptionValue
 from tests.app.machine.unprivileged import needs_cores, needs_realtime
-from tests.app.sweep.sweeps import script, write_add_graph
+from tests.app.sweep.sweeps import children, run_to_end, script, small_plan
 
 pytestmark = needs_cores
 ALL, LAST = usable_cores(), max(usable_cores())
@@ -40,55 +36,39 @@ def test_what_measures_has_the_cores_and_nobody_else(tmp_path: Path) -> None:
     assert usable_cores() == ALL
 
 
-def run(
-    folder: Path, cores: str, *, realtime: int | None = None, **fake_options: OptionValue
-) -> Row:
-    """The row of a run of the scripted runtime, whose batch process kept off the cores."""
-    graph = write_add_graph(folder / "add.onnx")
-    options: dict[str, tuple[OptionValue, ...]] = {
-        f"fake.{name}": (value,) for name, value in fake_options.items()
-    }
-    grid = Sweep(models=(str(graph),), runtimes=("fake",), options=options)
-    plan = Plan(
-        rounds=1, profile="glance", time_limit_s=5.0, cores=cores, realtime=realtime, sweeps=(grid,)
-    )
-    other_cores = ALL.difference(listed(cores)) or ALL
-    with (
-        create_run(plan, folder / "run") as run_folder,
-        SweepRun(run_folder, describe_host()) as sweep,
-    ):
-        while not sweep.finished:
-            sweep.step(0.2)
-            assert sweep.finished or usable_cores() == other_cores
-        sweep.close(0)
-        (row,) = sweep.rows()
+def run(folder: Path, realtime: int | None = None, **options: OptionValue) -> Row:
+    """The row of a run on the last core, whose batch process kept off it."""
+    grid = {"options": {f"fake.{name}": [value] for name, value in options.items()}}
+    values = {"profile": "glance", "time_limit_s": 5.0, "realtime": realtime}
+    plan = small_plan(folder, grid, cores=str(LAST), **values)
+
+    def react(_: object, sweep: SweepRun) -> None:
+        assert sweep.finished or usable_cores() == ALL - {LAST}
+
+    (row,) = run_to_end(create_run(plan, folder / "run"), react=react)
     assert usable_cores() == ALL
     return row
 
 
-def test_a_row_says_where_it_was_measured(tmp_path: Path) -> None:
-    row = run(tmp_path, str(LAST))
+def test_a_row_says_where_it_was_measured_and_a_run_goes_on_only_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = run(tmp_path)
     assert (row["status"], row["cores"], row["scheduler"]) == ("ok", str(LAST), "other")
     assert row["memory_locked"] is False
     assert "batch_process_on_measured_cores" not in str(row["warning_codes"])
-
-
-@pytest.mark.parametrize("again", [["resume"], ["--headless", "--plan"]])
-def test_a_run_goes_on_only_where_its_cores_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], again: list[str]
-) -> None:
-    run(tmp_path, str(LAST))
-    with on_cores({min(ALL)}):
-        assert main([*again, str(tmp_path / "run")]) == 2
-    assert f"core {LAST} is not allowed to this process" in capsys.readouterr().err
+    for again in (["resume"], ["--headless", "--plan"]):
+        with on_cores({min(ALL)}):
+            assert main([*again, str(tmp_path / "run")]) == 2
+        assert f"core {LAST} is not allowed to this process" in capsys.readouterr().err
 
 
 @needs_realtime
 @pytest.mark.alone
 def test_a_real_time_loop_that_never_ends_is_ended_by_the_time_limit(tmp_path: Path) -> None:
     """Its run spins for a minute, and nothing else has a turn on its core."""
-    begun, children = time.monotonic(), psutil.Process().children(recursive=True)
-    row = run(tmp_path, str(LAST), realtime=1, latency_us=60e6, wait="spin")
+    begun, child_pids = time.monotonic(), children()
+    row = run(tmp_path, realtime=1, latency_us=60e6, wait="spin")
     assert row["status"] == "timeout"
     assert time.monotonic() - begun < 60
-    assert not set(psutil.Process().children(recursive=True)) - set(children)
+    assert children() <= child_pids

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,14 @@ import pytest
 from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.expand import expand
-from app.plan.plan import Plan, parse_plan
 from app.run_folder.manifest import MANIFEST, fingerprints
 from app.runs.reader import read_run
 from app.sweep.resumption import reject_changed
 from app.sweep.run_creation import create_run
 from exporters import install_layout
 from runtimes.fpga import provider
-from tests.app.cli.headless.batch import rows
 from tests.app.run_folder.resealed import reseal_manifest
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.sweeps import run_to_end, small_plan
 from tests.environments import make_environment
 
 OURS = f"ort-ep:{install_layout.module_name('runtimes.fpga.provider')}"
@@ -40,38 +37,21 @@ def get_ep_name():
 @pytest.fixture
 def work(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
-    write_add_graph(tmp_path / "add.onnx")
     return tmp_path
 
 
-@pytest.fixture
-def package(work: Path) -> Iterator[Path]:
-    """The folder of a provider's package in another environment."""
-    make_environment(work / "there", "numpy", "onnxruntime")
+def test_another_build_in_an_environment_is_noticed(work: Path) -> None:
+    python = str(make_environment(work / "there", "numpy", "onnxruntime"))
     (site,) = (work / "there").glob("lib/python*/site-packages")
-    folder = site / PACKAGE
-    folder.mkdir()
-    (folder / "__init__.py").write_text(INIT)
-    (folder / "provider.so").write_bytes(b"one build")
-    yield folder
-
-
-def plan_of(work: Path, runtime: str, **values: object) -> Plan:
-    grid = {"models": [str(work / "add.onnx")], "runtimes": [runtime]}
-    return parse_plan({"sweeps": [grid], "rounds": 1, **values}, "the plan")
-
-
-def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -> None:
-    python = str(work / "there" / "bin" / "python")
-    plan = plan_of(work, f"ort-ep:{PACKAGE}@there", environments={"there": python})
-    with create_run(plan, work / "run"):
-        pass
+    package, runtime = site / PACKAGE, f"ort-ep:{PACKAGE}@there"
+    package.mkdir()
+    (package / "__init__.py").write_text(INIT)
+    (package / "provider.so").write_bytes(b"one build")
+    plan = small_plan(work, {"runtimes": [runtime]}, environments={"there": python})
+    create_run(plan, work / "run").close()
     run = read_run(work / "run")
     (fingerprint,) = [entry for entry in run.manifest.fingerprints if entry.runtime]
-    assert (fingerprint.path, fingerprint.runtime) == (
-        str(package / "provider.so"),
-        f"ort-ep:{PACKAGE}@there",
-    )
+    assert (fingerprint.path, fingerprint.runtime) == (str(package / "provider.so"), runtime)
     reject_changed(run, copies=False)
     (package / "moved.so").write_bytes(b"one build")
     (package / "__init__.py").write_text(INIT.replace("provider.so", "moved.so"))
@@ -87,10 +67,9 @@ def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -
 def test_a_resume_with_another_build_is_refused(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ("--models", str(work / "add.onnx"), "--runtimes", OURS, "--tolerance", "0.05")
-    brief = ("--preset", "glance", "--rounds", "1", "--out", str(work / "run"))
-    assert main(["--headless", *arguments, *brief]) == 0
-    assert [row["status"] for row in rows(work / "run")] == ["ok"]
+    plan = small_plan(work, {"runtimes": [OURS]}, tolerance=0.05, profile="glance")
+    (row,) = run_to_end(create_run(plan, work / "run"))
+    assert row["status"] == "ok"
     manifest = work / "run" / MANIFEST
     values = json.loads(manifest.read_text("utf-8"))
     (fingerprint,) = [entry for entry in values["fingerprints"] if entry.get("runtime")]
@@ -105,6 +84,6 @@ def test_a_resume_with_another_build_is_refused(
 
 
 def test_what_is_measured_elsewhere_depends_on_no_package_here(work: Path) -> None:
-    cases = expand(plan_of(work, OURS))
+    cases = expand(small_plan(work, {"runtimes": [OURS]}))
     assert [fingerprint.runtime for fingerprint in fingerprints(cases)] == ["", OURS]
     assert [fingerprint.runtime for fingerprint in fingerprints(cases, is_remote=True)] == [""]

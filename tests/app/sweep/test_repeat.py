@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,11 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.jobs import BATCH
-from app.cli.headless import measure
-from app.plan.plan import Plan, parse_plan
-from app.present.console.answer.outcome import RunOutput
-from app.run_folder.folder import RunFolder
+from app.plan.plan import Plan
 from app.run_folder.manifest import read_manifest
 from app.sweep.run_creation import create_run, repeat
 from tests.app.cli.headless.batch import FAKE, rows, run
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.sweeps import run_to_end, small_plan, write_add_graph
 from tests.checkout import ROOT
 from tests.exporters.support import save_affine
 
@@ -31,42 +27,33 @@ def build():
 """
 
 
-def measured(folder: RunFolder) -> int:
-    with folder:
-        return measure(folder, RunOutput(out=io.StringIO(), log=io.StringIO()))
-
-
-def plan_of(*models: str, **values: object) -> Plan:
-    grid = {"models": models, "runtimes": ["fake"], "batch_size": [2]}
-    return parse_plan({"sweeps": [grid], "rounds": 1, "seed": 7, **values}, "the plan")
-
-
 @pytest.fixture
 def own(tmp_path: Path) -> Plan:
     """A plan of an .onnx with data beside it, on inputs of the user's own."""
     save_affine(tmp_path / "affine.onnx", external="affine.weights")
     np.savez(tmp_path / "in.npz", x=np.ones((2, 64), np.float32))
-    return plan_of(str(tmp_path / "affine.onnx"), inputs=str(tmp_path / "in.npz"))
+    grid = {"models": [str(tmp_path / "affine.onnx")], "batch_size": [2]}
+    return small_plan(tmp_path, grid, seed=7, inputs=str(tmp_path / "in.npz"))
 
 
 def test_a_run_is_repeated_case_by_case_with_its_own_inputs_and_knows_which(
     tmp_path: Path, own: Plan
 ) -> None:
-    assert measured(create_run(own, tmp_path / "one")) == 0
+    create_run(own, tmp_path / "one").close()
     content = (tmp_path / "in.npz").read_bytes()
     (tmp_path / "in.npz").unlink()
-    assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
+    (row,) = run_to_end(repeat(tmp_path / "one", tmp_path / "two"))
     first, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
-    assert two.cases == first.cases
+    assert [case.case_id for case in two.cases] == [case.case_id for case in first.cases]
     assert (two.rounds, two.seed, two.limits) == (first.rounds, first.seed, first.limits)
     assert (two.repeats, first.repeats) == (first.run_id, "")
-    assert [row["status"] for row in rows(tmp_path / "two")] == ["ok"]
+    assert row["status"] == "ok"
     (copy,) = (file.kept for file in two.files)
     assert (tmp_path / "two" / copy).read_bytes() == content
 
 
 def test_a_file_that_has_changed_is_refused_in_one_sentence(tmp_path: Path, own: Plan) -> None:
-    create_run(own, tmp_path / "one").close()
+    run_to_end(create_run(own, tmp_path / "one"))
     for name in ("in.npz", "affine.onnx", "affine.weights"):
         file = tmp_path / name
         content = file.read_bytes()
@@ -82,14 +69,13 @@ def test_a_file_that_has_changed_is_refused_in_one_sentence(tmp_path: Path, own:
 def test_a_factory_is_kept_and_asked_back_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "net.py"
     file.write_text(FACTORY)
-    create_run(plan_of(f"{file}:build"), tmp_path / "one").close()
+    create_run(small_plan(tmp_path, {"models": [f"{file}:build"]}), tmp_path / "one").close()
     stored_copy = tmp_path / "one" / read_manifest(tmp_path / "one").files[0].kept
     assert stored_copy.read_text() == FACTORY
     repeat(tmp_path / "one", tmp_path / "two").close()
     file.unlink()
-    with pytest.raises(
-        PlanError, match=r"net\.py, which .* measured, is not there: copy .*/files/"
-    ):
+    told = r"net\.py, which .* measured, is not there: copy .*/files/"
+    with pytest.raises(PlanError, match=told):
         repeat(tmp_path / "one", tmp_path / "three")
     stored_copy.replace(file)
     repeat(tmp_path / "one", tmp_path / "four").close()
@@ -115,13 +101,10 @@ def test_the_command_repeats_a_run_and_takes_nothing_else_with_it(
 
 
 def test_labelled_images_that_are_gone_are_taken_from_the_run(tmp_path: Path) -> None:
-    write_add_graph(tmp_path / "add.onnx")
     data = tmp_path / "data.npz"
     np.savez(data, images=np.zeros((BATCH, 3), np.float32), labels=np.zeros(BATCH, np.int64))
-    grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["fake"]}
-    plan = parse_plan({"sweeps": [grid], "accuracy": str(data)}, "the plan")
     content = data.read_bytes()
-    create_run(plan, tmp_path / "one").close()
+    create_run(small_plan(tmp_path, accuracy=str(data)), tmp_path / "one").close()
     data.unlink()
     repeat(tmp_path / "one", tmp_path / "two").close()
     assert Path(read_manifest(tmp_path / "two").requested_plan.accuracy).read_bytes() == content

@@ -14,7 +14,6 @@ from app.run_folder.diagnostics import diagnostics_of
 from app.runs.reader import read_run
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
-from exporters.diagnostics import codes
 from tests.app.cli.headless.faulty_runs import SLOW_US, plan_of
 from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
@@ -91,22 +90,19 @@ def test_the_partner_of_a_failed_case_has_the_rounds_of_the_preset(
     assert target == 3
 
 
-def test_rows_at_a_look_lack_nothing_and_their_intervals_are_those_of_the_look(
-    tmp_path: Path, plan: Plan
+@pytest.mark.parametrize(("measured", "lacking"), [(4, ()), (5, ((5, 6),))])
+def test_rows_lack_the_rounds_of_the_next_look_and_at_a_look_have_its_intervals(
+    tmp_path: Path, plan: Plan, measured: int, lacking: tuple[tuple[int, int], ...]
 ) -> None:
     assert plan.sequence is not None
-    planned_after(tmp_path / "run", plan, EQUAL, 4)
+    planned_after(tmp_path / "run", plan, EQUAL, measured)
     run, rows = read_run(tmp_path / "run"), Rows()
     for row in rows.of(run):
-        assert "rounds_missing" not in codes(diagnostics_of(row))
-        assert row["stop_reason"] and row["ci_method"] == "t_ranks_looks"
-    summary = rows.summary(run, run.cases[0])
-    assert summary is not None
-    assert summary.confidence == plan.sequence.confidence_at(4)
-
-
-def test_rows_between_two_looks_lack_the_rounds_of_the_next(tmp_path: Path, plan: Plan) -> None:
-    planned_after(tmp_path / "run", plan, EQUAL, 5)
-    for row in Rows().of(read_run(tmp_path / "run")):
-        (missing,) = (entry for entry in diagnostics_of(row) if entry.code == "rounds_missing")
-        assert (missing.parameters["measured"], missing.parameters["planned"]) == (5, 6)
+        missing = [each for each in diagnostics_of(row) if each.code == "rounds_missing"]
+        found = [(each.parameters["measured"], each.parameters["planned"]) for each in missing]
+        assert found == [*lacking]
+        if not lacking:
+            assert row["stop_reason"] and row["ci_method"] == "t_ranks_looks"
+            summary = rows.summary(run, run.cases[0])
+            assert summary is not None
+            assert summary.confidence == plan.sequence.confidence_at(measured)

@@ -27,10 +27,9 @@ from app.stats.verdict import STATES_DIFFER
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.turns import turn_groups
 from tests.app.cli.headless.batch import run
+from tests.app.sweep.remote.processes import wait_until
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 from tests.checkout import ROOT
-
-LIMIT_S = 60.0
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -133,18 +132,17 @@ def started(graph: str, folder: Path) -> subprocess.Popen[bytes]:
     """A run whose processes take turns, some of them halted, for as long as it is left alone."""
     words = ("--option", "fake.latency_us=200,300", "--threads", "1,2", "--preset", "standard")
     command = (sys.executable, "-m", "app", "run", graph, "--runtimes", "fake", *words)
+    quiet = subprocess.DEVNULL
     process = subprocess.Popen(
         [*command, "--rounds", "50", "--out", str(folder)],
+        stdin=quiet,
+        stdout=quiet,
+        stderr=quiet,
         cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + LIMIT_S
-    while not any(map(is_halted, family(process.pid))):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: process.poll() is not None or any(map(is_halted, family(process.pid))))
+    assert process.poll() is None
     return process
 
 

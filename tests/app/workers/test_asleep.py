@@ -9,18 +9,12 @@ from textwrap import indent
 
 import pytest
 
-from app.analysis.columns.rows import Rows
-from app.machine.environment import describe_host
-from app.plan.plan import Plan
-from app.plan.settings.sweep import Sweep
-from app.runs.reader import read_run
-from app.sweep.engine import Dropped
-from app.sweep.run import SweepRun
+from app.sweep.engine import Dropped, Event
 from app.sweep.run_creation import create_run
 from app.sweep.work.local_executor import ThisMachine
 from app.workers.measure import suspended_s, suspended_since
 from exporters import install_layout
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.sweeps import run_to_end, small_plan
 
 
 def test_what_comes_between_two_readings_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,24 +45,19 @@ def test_a_sweep_begins_such_a_round_again_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    graph, slept = write_add_graph(tmp_path / "add.onnx"), tmp_path / "slept"
     once = (
-        f"from pathlib import Path\nslept = Path({str(slept)!r})\n"
+        f"from pathlib import Path\nslept = Path({str(tmp_path / 'slept')!r})\n"
         f"if not slept.exists():\n    slept.touch()\n{indent(NAP, '    ')}\n"
         f"import runpy\n"
         f"module = {install_layout.module_name('app.workers.measure')!r}\n"
         f"runpy.run_module(module, run_name='__main__')"
     )
     place = ThisMachine(commands={"round": [sys.executable, "-c", once]})
-    plan = Plan(rounds=1, sweeps=(Sweep(models=(str(graph),), runtimes=("fake",)),))
-    messages = []
-    with (
-        create_run(plan, tmp_path / "run") as folder,
-        SweepRun(folder, describe_host(), place=place) as run,
-    ):
-        while not run.finished:
-            messages += [event.work.text() for event in run.step(0.2) if isinstance(event, Dropped)]
-        run.close(0)
+    messages: list[str] = []
+
+    def react(event: Event, _: object) -> None:
+        messages.extend([event.work.text()] if isinstance(event, Dropped) else [])
+
+    (row,) = run_to_end(create_run(small_plan(tmp_path), tmp_path / "run"), place, react)
     assert messages == ["round dropped: the machine slept for 30 s in it, it begins again"]
-    (row,) = Rows().of(read_run(tmp_path / "run"))
     assert (row["status"], row["rounds"]) == ("ok", 1)

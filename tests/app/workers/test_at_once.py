@@ -14,7 +14,7 @@ from app.cases.round import WARMUP, latency_ns
 from app.cases.scenario import Scenario
 from app.workers import simulated_round
 from app.workers.lanes import counted_records
-from app.workers.multistream import AllAtOnce, Queries, share
+from app.workers.multistream import AllAtOnce, Queries
 from exporters import install_layout
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel
@@ -68,13 +68,6 @@ class Noting(Counting):
 
 def queries(*lanes: Lane, size: int, streaming: bool = False) -> Queries:
     return Queries(lanes, Scenario.parse(f"multistream:{size}"), streaming, 1000.0)
-
-
-@pytest.mark.parametrize(("requests", "lanes"), [(8, 1), (8, 2), (7, 3), (2, 2), (10_000, 7)])
-def test_a_querys_requests_are_dealt_out_evenly_and_all_of_them(requests: int, lanes: int) -> None:
-    shares = [share(requests, lanes, lane) for lane in range(lanes)]
-    assert sum(shares) == requests
-    assert max(shares) - min(shares) <= 1
 
 
 def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended() -> None:

@@ -77,10 +77,12 @@ def record_round(
     folder: RunFolder, search: RateSearch, rate_hz: float | None, number: int, script: Script
 ) -> None:
     """One round at this rate, or of the closed loop."""
-    case = search.base if rate_hz is None else search.case_at(rate_hz)
     if rate_hz is None:
-        folder.record(_round(folder, case, number, _run_closed_loop(script), script))
+        begun = np.arange(UNLOADED_RUNS) * script.service_ns
+        samples = Samples(begun, begun, begun + script.service_ns, "wall")
+        folder.record(_round(folder, search.base, number, samples, script))
         return
+    case = search.case_at(rate_hz)
     if not number:
         folder.record(SearchCase(case))
     if rate_hz >= script.fails_at_hz:
@@ -88,10 +90,11 @@ def record_round(
         folder.record(failure)
         return
     arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
-    service = np.full(len(arrivals), script.service_ns)
-    samples = simulate_queue(arrivals, service, script.lanes)
     most = 1
-    if case.batcher is not None:
+    if case.batcher is None:
+        service = np.full(len(arrivals), script.service_ns)
+        samples = simulate_queue(arrivals, service, script.lanes)
+    else:
         most = case.batcher.most
         times = same_service(case.batcher, script.service_ns)
         samples = batched(case.batcher, arrivals.tolist(), times)
@@ -102,22 +105,13 @@ def record_round(
         seconds=float(samples.finished_ns.max()) / 1e9,
         utilisation=rate_hz * script.service_ns / 1e9 / script.lanes / most,
     )
-    is_in_time = script.some_in_time and number % 3 == 2
-    if rate_hz >= script.most_hz and not is_in_time:
-        samples = _begun_late(samples, GENERATOR_LATE_NS)
+    if rate_hz >= script.most_hz and not (script.some_in_time and number % 3 == 2):
+        samples = replace(
+            samples,
+            started_ns=samples.started_ns + GENERATOR_LATE_NS,
+            finished_ns=samples.finished_ns + GENERATOR_LATE_NS,
+        )
     folder.record(_round(folder, case, number, samples, script, open_loop=open_loop))
-
-
-def _begun_late(samples: Samples, late_ns: int) -> Samples:
-    """The same, each run so much later than it could have begun."""
-    start_ns, finish_ns = samples.started_ns + late_ns, samples.finished_ns + late_ns
-    return replace(samples, started_ns=start_ns, finished_ns=finish_ns)
-
-
-def _run_closed_loop(script: Script) -> Samples:
-    """Runs one after another."""
-    begun = np.arange(UNLOADED_RUNS) * script.service_ns
-    return Samples(begun, begun, begun + script.service_ns, "wall")
 
 
 def _round(

@@ -14,18 +14,20 @@ import pytest
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
+    RateAnswer,
     found_rates,
     rate,
     sentence,
     subjects,
 )
-from app.capabilities.slo_search.present import SVG, rate_answer
+from app.capabilities.slo_search.present import SVG, RateSearchAnswer, rate_answer
 from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
 from app.cases.objectives import MINIMUM_ROUNDS, Target
 from app.cases.scenario import Condition
 from app.plan.command import graphlap_line
 from app.plan.settings.sweep import Sweep
 from app.present.document import Command, Points, Table
+from app.run_folder.folder import RunFolder
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from app.stats.capacity import FIRST_LOOK
@@ -215,35 +217,38 @@ def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
         (state,) = play(folder, Script())
     assert state.following is None
     assert len(state.unloaded.rounds) == min(rounds, FIRST_LOOK)
-    low_hz = state.bracket.low_hz or 0.0
-    points_near_limit = [point for point in state.points if (point.rate_hz or 0.0) > 0.83 * low_hz]
-    assert sum(len(point.rounds) for point in points_near_limit) <= 5 * rounds
-    assert sum(len(point.rounds) for point in state.points) <= 5 * rounds + 9
+    counts = {point.rate_hz or 0.0: len(point.rounds) for point in state.points}
+    limit_hz = 0.83 * (state.bracket.low_hz or 0.0)
+    assert sum(count for hz, count in counts.items() if hz > limit_hz) <= 5 * rounds
+    assert sum(counts.values()) <= 5 * rounds + 9
+
+
+def stored(folder: RunFolder) -> tuple[RateSearchAnswer, dict[str, RateAnswer]]:
+    """The answer of a folder, and what a reader has of its files once they are written."""
+    answer = rate_answer(read_run(folder.path))
+    assert answer is not None
+    for name, data in answer.files():
+        folder.write(name, data)
+    return answer, found_rates(folder.path / ANSWERS, read_run(folder.path))
 
 
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
         first, two = play(folder, Script())
-        answer = rate_answer(read_run(folder.path))
-        assert answer is not None
-        for name, data in answer.files():
-            folder.write(name, data)
+        answer, answers = stored(folder)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
     assert len(rows) == len(first.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
     knees = [row for row in rows if row["knee"] == "true"]
-    assert len(knees) == 2
     for row, searching in zip(knees, (first, two), strict=True):
         highest_hz = searching.points[-1].rate_hz or 0.0
-        assert 0.25 * TRUE_HZ < float(row["offered_rate_hz"]) < highest_hz, (
-            "something lies beyond it"
-        )
-    unloaded_rows = [row for row in rows if not row["offered_rate_hz"]]
-    assert [float(row["value_us"]) for row in unloaded_rows] == pytest.approx([1000.0, 1000.0])
+        offered_hz = float(row["offered_rate_hz"])
+        assert 0.25 * TRUE_HZ < offered_hz < highest_hz, "something lies beyond it"
+    unloaded_us = [float(row["value_us"]) for row in rows if not row["offered_rate_hz"]]
+    assert unloaded_us == pytest.approx([1000.0, 1000.0])
     picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
     circles = [element for element in picture.iter() if element.tag.endswith("circle")]
     assert len(circles) == len(first.points) + len(two.points)
-    answers = found_rates(tmp_path / "run" / ANSWERS, read_run(tmp_path / "run"))
     assert {*answers} == {point.case.case_id for point in (*first.points, *two.points)}
     stored_answer = answers[first.points[0].case.case_id]
     assert (stored_answer.latency, stored_answer.low_hz) == ("p99", first.bracket.low_hz)
@@ -255,32 +260,26 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     points, _, table = answer.tables()
     assert isinstance(points, Points) and isinstance(table, Table)
     assert stored_answer.sentence == points.sentences[0]
-    assert len(points.sentences) == 2
-    assert len(table.rows) == len(rows)
+    assert (len(points.sentences), len(table.rows)) == (2, len(rows))
+
+
+def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (searching,) = play(folder, Script(), most_rounds=14)
+        answer, answers = stored(folder)
+    assert not searching.is_over
+    (file_answer,) = {*answers.values()}
+    assert file_answer.resume == ("resume", str(tmp_path / "run"))
+    ends = searching.bracket
+    assert (file_answer.low_hz, file_answer.high_hz) == (ends.low_hz, ends.high_hz)
+    lines = [block.line for block in answer.tables() if isinstance(block, Command)]
+    assert lines == [graphlap_line(*file_answer.resume)]
 
 
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
         assert rate_answer(read_run(folder.path)) is None
         assert searched(folder) == []
-
-
-def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (searching,) = play(folder, Script(), most_rounds=14)
-        answer = rate_answer(read_run(folder.path))
-        assert answer is not None
-        for name, data in answer.files():
-            folder.write(name, data)
-    assert not searching.is_over
-    (file_answer,) = {*found_rates(tmp_path / "run" / ANSWERS, read_run(tmp_path / "run")).values()}
-    assert file_answer.resume == ("resume", str(tmp_path / "run"))
-    assert (file_answer.low_hz, file_answer.high_hz) == (
-        searching.bracket.low_hz,
-        searching.bracket.high_hz,
-    )
-    lines = [block.line for block in answer.tables() if isinstance(block, Command)]
-    assert lines == [graphlap_line(*file_answer.resume)]
 
 
 def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,15 @@ from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.slo_search.searched import Script, new_search, record_round
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.run_folder.runs import ENVIRONMENT
-from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply, run_to_end, small_plan
+from tests.app.sweep.sweeps import (
+    SHORT,
+    Clock,
+    exported_add,
+    fake_case,
+    ok_reply,
+    run_to_end,
+    small_plan,
+)
 from tests.app.workers.conftest import AXES
 
 
@@ -158,51 +165,41 @@ class Hears(ThisMachine):
         return self._worker
 
 
-Advance = Callable[[float, str], bool]
-
-
-@pytest.fixture
-def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[RoundWork, Advance]]:
-    """A round with limits of 60 s, and of 300 s for compiling; what advances it tells whether its
-    worker is asked to end."""
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    worker, plan = Told(), EMPTY.model_copy(update={"time_limit_s": 300.0})
+@pytest.mark.parametrize(
+    ("steps", "ended_s", "reason"),
+    [
+        # Ten of its sixty seconds are gone when it begins to compile, and fifty are left then.
+        (
+            [(10, "compile"), (309, ""), (309, "first_inference"), (358, "measure")],
+            360,
+            "the round was still in measure after 60 s",
+        ),
+        ([(0, "compile"), (299, "")], 301, "the round was still in compile after 300 s"),
+    ],
+    ids=["measuring", "compiling"],
+)
+def test_compiling_that_never_ends_is_ended_by_its_own_limit(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: list[tuple[float, str]],
+    ended_s: float,
+    reason: str,
+) -> None:
+    """It is no part of the round's limit of 60 s, and has one of 300 s."""
+    clock, worker = Clock(), Told()
+    monkeypatch.setattr(time, "monotonic", clock.monotonic)
+    plan, begun_s = EMPTY.model_copy(update={"time_limit_s": 300.0}), clock.now_s
     work = work_of(tmp_path, Case("add.onnx", "fake"), plan)
-
-    def advance_to(seconds: float, phase: str) -> bool:
-        now[0] = seconds
-        worker.said += [{"event": "phase", "phase": phase}] if phase else []
-        work.advance()
-        worker.over = worker.asked_to_end
-        return worker.asked_to_end
-
     with Hears(worker, Telemetry()) as place:
         work.start(place)
-        yield work, advance_to
-
-
-def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
-    limited: tuple[RoundWork, Advance],
-) -> None:
-    work, advance_to = limited
-    assert not advance_to(10, "compile"), "ten seconds of its sixty are gone"
-    assert not advance_to(309, "")
-    assert not advance_to(309, "first_inference")
-    assert not advance_to(358, "measure"), "fifty were left when it began to compile"
-    assert advance_to(360, "") and advance_to(360, "")
+        for seconds, phase in [*steps, (ended_s, ""), (ended_s, "")]:
+            clock.now_s = begun_s + seconds
+            worker.said += [{"event": "phase", "phase": phase}] if phase else []
+            work.advance()
+            worker.over = worker.asked_to_end
+            assert worker.asked_to_end == (seconds == ended_s)
     assert work.result is not None
-    assert work.result.reason.startswith("the round was still in measure after 60 s")
-
-
-def test_compiling_that_never_ends_is_ended_by_its_own_limit(
-    limited: tuple[RoundWork, Advance],
-) -> None:
-    work, advance_to = limited
-    assert not advance_to(0, "compile")
-    assert advance_to(301, "") and advance_to(301, "")
-    assert work.result is not None
-    assert work.result.reason.startswith("the round was still in compile after 300 s")
+    assert work.result.reason.startswith(reason)
 
 
 class Steady(Rapl):
@@ -252,23 +249,17 @@ def test_a_neighbour_is_one_session_and_a_sustained_round_has_its_time_on_top_of
     assert work.time_limit_s == 60.0 + 1800.0
 
 
-@pytest.mark.parametrize(
-    ("runtime", "neighbour", "reason"),
-    [
-        ("fake", "export_failed", "the neighbour other: it is torn"),
-        ("fake", "out_of_memory", "the neighbour other: it is torn"),
-        ("fake:0+1", "unsupported", "a neighbour is one session on one device, and fake:0+1 is"),
-    ],
-)
-def test_a_neighbour_that_there_cannot_be_ends_the_case_with_its_reason(
-    tmp_path: Path, runtime: str, neighbour: Status, reason: str
-) -> None:
-    reply = ExportReply(neighbour, reason="it is torn")
-    if runtime != "fake":
-        reply = ok_reply(exported_add(tmp_path))
-    work = conditioned(tmp_path, "with:other", replace(fake_case(), runtime=runtime), reply)
-    assert isinstance(work, SettledRound)
-    assert work.result.status == neighbour and reason in work.result.reason
+def test_a_neighbour_that_there_cannot_be_ends_the_case_with_its_reason(tmp_path: Path) -> None:
+    two_devices = replace(fake_case(), runtime="fake:0+1")
+    fits = ok_reply(exported_add(tmp_path))
+    told = "a neighbour is one session on one device, and fake:0+1 is"
+    statuses: tuple[Status, ...] = ("export_failed", "out_of_memory")
+    torn = [(fake_case(), ExportReply(status, reason="it is torn"), status) for status in statuses]
+    for case, reply, status in (*torn, (two_devices, fits, "unsupported")):
+        work = conditioned(tmp_path, "with:other", case, reply)
+        assert isinstance(work, SettledRound)
+        reason = told if status == "unsupported" else "the neighbour other: it is torn"
+        assert work.result.status == status and reason in work.result.reason
 
 
 SHAPES = Condition("shapes", file="mix.csv", shapes=Shapes(("n",), ((1,), (8,)), (1.0, 1.0)))
