@@ -10,6 +10,7 @@ import shutil
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,6 +18,7 @@ from app.__main__ import main
 from app.cases.case import identity_of
 from app.cases.column import number_of
 from app.cases.status import Status
+from app.present.console.history import trend_figure
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import FULL_TABLE
 from app.runs.history.trends import read_history
@@ -77,6 +79,15 @@ def test_a_history_is_kept_as_csv_and_json(
         0
     ]
     assert change["verdict"] == "slower" and change["ratio"] == pytest.approx(1.1, rel=0.01)
+    trend = next(t for t in read_history(tmp_path / "runs").trends if t.percentile == "p50")
+    figure = trend_figure(trend)
+    before, after, runs_curve = ([mark.y for mark in line.marks] for line in figure.series)
+    assert runs_curve == [point.value_us for point in trend.points]
+    assert after[0] / before[0] == pytest.approx(1.1, rel=0.01)
+    (mark,) = figure.references
+    assert mark.value == 7.5 and mark.label.startswith("slower +")
+    assert main(["history", str(tmp_path / "runs"), "--plot", str(tmp_path / "h.svg")]) == 0
+    assert mark.label in "".join(ElementTree.parse(tmp_path / "h.svg").getroot().itertext())
 
 
 def test_machines_are_not_mixed_unless_that_is_asked(
