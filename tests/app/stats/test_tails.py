@@ -72,6 +72,14 @@ def test_the_share_of_few_rounds_and_of_no_late_run() -> None:
     assert (few.share, few.interval, few.absent) == (0.5, None, "2 of 3 rounds")
 
 
+def test_late_runs_in_a_row_are_worth_fewer_than_as_many_apart() -> None:
+    scattered_runs, in_a_row = np.full(1000, 10.0), np.full(1000, 10.0)
+    scattered_runs[np.random.default_rng(0).choice(1000, 40, replace=False)] = 30.0
+    in_a_row[100:120] = in_a_row[700:720] = 30.0
+    apart, together = (late_share_of(20.0, [runs] * 3) for runs in (scattered_runs, in_a_row))
+    assert width(apart.interval) < width(together.interval)
+
+
 def test_processes_that_differ_widen_the_interval() -> None:
     def interval_of(counts: tuple[int, ...]) -> Interval | None:
         rng = np.random.default_rng(1)
