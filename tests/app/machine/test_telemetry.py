@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.telemetry import GpuState, Reading
+from app.cases.telemetry import GpuState
 from app.machine.environment import _gpus
 from app.machine.telemetry import Nvml, Rapl, Telemetry
 from app.runs.history.trends import differences
-from exporters.codec import from_json, to_json
 from tests.app.machine.counters import FakeNvml, package
 
 
@@ -104,8 +103,3 @@ def test_nothing_is_watched_where_nothing_can_be_told(tmp_path: Path) -> None:
     assert not Telemetry().watches((0,))
     assert not Telemetry(nvml=Nvml(FakeNvml())).watches(())
     assert Telemetry(rapl=Rapl(tmp_path)).watches(())
-
-
-def test_a_reading_survives_its_file() -> None:
-    reading = Reading(5, "gpu:0", power_w=1.5, throttle=("thermal",))
-    assert from_json(Reading, to_json(reading)) == reading

@@ -53,11 +53,7 @@ def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
 @pytest.mark.parametrize(
     ("model", "send_code", "said"),
     [
-        (
-            "net.py:make",
-            False,
-            "torch-cpu would run net.py:make on other machines: add --send-code",
-        ),
+        ("net.py:make", False, "torch-cpu would run net.py:make on other machines: add --send-"),
         ("net.py:make", True, ""),
         ("hf:folder", True, "torch-cpu builds hf:folder from a folder of this machine"),
         ("mlp", False, ""),

@@ -78,29 +78,23 @@ def write_unfit(path: Path) -> None:
     onnx.save(model_of(text, {"index": np.array([7])}), path)
 
 
-def order(events: list[Event]) -> list[str]:
-    """The kinds of work as they start and end."""
-    return [
-        f"{event.work.kind} {'starts' if isinstance(event, Started) else 'ends'}"
-        for event in events
-        if isinstance(event, Started | Completed | Dropped)
-    ]
-
-
 def test_the_first_round_is_measured_before_the_references_and_ends_after_them(
     tmp_path: Path,
 ) -> None:
-    *first_order, start, end = order(events_of(tmp_path))
+    order = [
+        f"{event.work.kind} {'starts' if isinstance(event, Started) else 'ends'}"
+        for event in events_of(tmp_path)
+        if isinstance(event, Started | Completed | Dropped)
+    ]
     draft, nested = ["draft starts", "draft ends"], ["export starts", "export ends"]
-    assert first_order == [*draft, "round starts", *nested, "round ends"]
-    assert (start, end) == ("round starts", "round ends")
+    second = ["round starts", "round ends"]
+    assert order == [*draft, "round starts", *nested, "round ends", *second]
     run = read_run(tmp_path / "run")
     (case,) = run.cases
-    first, second = run.rounds_of(case)
-    assert first.status == second.status == "ok"
-    assert first.check is not None and second.check is not None
-    assert first.check == second.check, "as if it had been checked at once"
-    assert first.model_sha256 == second.model_sha256
+    first, second_result = run.rounds_of(case)
+    assert first.status == second_result.status == "ok"
+    assert first.check == second_result.check is not None, "as if it had been checked at once"
+    assert first.model_sha256 == second_result.model_sha256
     assert len(run.models) == 1, "the draft is not recorded"
 
 

@@ -183,15 +183,12 @@ def test_what_lost_hosts_have_not_finished_goes_to_another(
 
 LIES = [
     (  # damaged samples
-        "last = ['']\n"
-        "def change(values, data):\n"
         "    last.append(values.get('file', last.pop()))\n"
         "    if data and 'samples' in last[0]:\n"
         "        data = data[:40] + bytes(8) + data[48:]\n"
         "    return [(values, data)]"
     ),
     (  # counts that the samples contradict
-        "def change(values, data):\n"
         "    if 'line' in values:\n"
         "        line = json.loads(values['line'])\n"
         "        line.pop('crc32')\n"
@@ -201,39 +198,34 @@ LIES = [
         "    return [(values, data)]"
     ),
     (  # a file outside
-        "def change(values, data):\n"
         "    if 'samples' in str(values.get('file')):\n"
         "        values = {**values, 'file': '../../../escaped'}\n"
         "    return [(values, data)]"
     ),
     (  # a flood
-        "def change(values, data):\n"
         "    for _ in range(1 << 20 if data else 0):\n"
         "        yield values, bytes(1 << 20)\n"
         "    yield values, data"
     ),
-    (  # a line that is no text
-        "def change(values, data):\n"
-        "    return [({'line': '\\ud800'}, b'')] if 'line' in values else [(values, data)]"
-    ),
-    (  # no message of ours
-        "def change(values, data):\n"
-        "    return [({'strange': 1}, b'')] if 'file' in values else [(values, data)]"
-    ),
+    # A line that is no text, and no message of ours.
+    "    return [({'line': '\\ud800'}, b'')] if 'line' in values else [(values, data)]",
+    "    return [({'strange': 1}, b'')] if 'file' in values else [(values, data)]",
 ]
+"""What hosts make of a message: bodies of `change`, which may keep something in `last`."""
 
 
 def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.sweep.work.share.MOST_BYTES", 64 << 20)
-    names = [f"bad{number}" for number in range(len(LIES))]
-    pairs = zip(names, LIES, strict=True)
-    bad = {name: between(tmp_path / f"{name}.py", name, lie) for name, lie in pairs}
+    bad = {
+        f"bad{number}": between(tmp_path / f"bad{number}.py", f"bad{number}", lie)
+        for number, lie in enumerate(LIES)
+    }
     with a_run(tmp_path, "--rounds", "1", graphs=1) as folder:
         rows, left_out = measure(folder, hosts(**bad, good=command_of("good")))
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")]
-    assert sorted(sentence.partition(" is left out: ")[0] for sentence in left_out) == names
+    assert sorted(sentence.partition(" is left out: ")[0] for sentence in left_out) == [*bad]
     assert not (tmp_path / "escaped").exists()
     assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
 

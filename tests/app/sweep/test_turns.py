@@ -107,9 +107,12 @@ def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
     graph: str, tmp_path: Path
 ) -> None:
     words = ("--option", "fake.latency_us=200,300", "--rounds", "2")
-    assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
-    assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
-    assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
+    for name, value in {
+        "pairing": "rounds",
+        "scenario": "poisson:200/s",
+        "memory-limit": "4GiB",
+    }.items():
+        assert not by_set(measured(graph, tmp_path / name, *words, f"--{name}", value))
 
 
 @pytest.mark.parametrize(("fault", "status"), [("crash", "crashed"), ("hang", "timeout")])

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +22,7 @@ from exporters import install_layout
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel
 from runtimes import calls as timed
-from runtimes.base import Lane, Runtime, Session
-from runtimes.execution import Arrivals, Samples
-from runtimes.fpga.card.compiler import Compiled
+from runtimes.base import Lane, Runtime
 from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.openvino.runtime import OpenVinoCpu
@@ -170,16 +171,6 @@ def test_fewer_requests_than_lanes_are_refused_with_the_remedy(measure: Measure)
     assert "3 lanes" in result.reason and "use multistream:3" in result.reason
 
 
-class OfCard(Session):
-    def __init__(self, card: Compiled) -> None:
-        self._card = card
-
-    def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
-        return simulate(self._card, arrivals, rng)
-
-    def close(self) -> None: ...
-
-
 def test_a_card_overlaps_the_requests_of_a_query_and_is_never_busy(
     measure: Measure, tmp_path: Path
 ) -> None:
@@ -209,8 +200,9 @@ def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
 ) -> None:
     monkeypatch.setattr(simulated_round, "MAXIMUM_RUNS", 10)
     card = compiled(cnn_step(2, 64))
+    session: Any = SimpleNamespace(simulate=partial(simulate, card))
     scenario, rng = Scenario.parse("multistream:3"), np.random.default_rng(1)
-    samples = simulated_round.simulate_at_once(OfCard(card), scenario, 8, rng)
+    samples = simulated_round.simulate_at_once(session, scenario, 8, rng)
     (taken_ns,) = set(samples.latency_ns.tolist())
     one_ns = round(latency_us(card, 0) * 1e3)
     assert one_ns < taken_ns < 3 * one_ns

@@ -92,38 +92,34 @@ def test_what_a_machine_does_not_tell_is_none_and_never_0(tmp_path: Path) -> Non
     assert {getattr(interference, name) for name in (*names, "cpu_mhz_max")} == {None}
 
 
-def test_a_round_tells_what_was_stolen_of_its_blocks(tmp_path: Path) -> None:
-    watch = Watch((0, 1), tmp_path)
-    for number, (steal, interrupts) in enumerate([(0, 1000), (10, 1000)]):
-        machine(tmp_path, 5000, 10_000)
-        watch.begin()
-        machine(tmp_path, 5000 + steal, 10_000 + interrupts)
-        watch.end(block(number * 1_000_000_000, number * 1_000_000_000 + 500_000_000))
-    interference = watch.interference()
-    assert interference is not None
-    assert (interference.seconds, interference.interrupts) == (1.0, 2000)
-    assert interference.steal_share == pytest.approx(10 / (2 * ticks_per_s()))
-    stolen_in = [d for d in interference.disturbances if d.steal_ms]
-    assert [d.begun_ns for d in stolen_in] == [1_000_000_000]
-    assert stolen_in[0].steal_ms == pytest.approx(10 * 1e3 / ticks_per_s())
+def watched(root: Path, watch: Watch, number: int, steal: int, interrupts: int) -> None:
+    """Half a second of a machine in which so much was stolen and interrupted."""
+    machine(root, 5000, 10_000)
+    watch.begin()
+    machine(root, 5000 + steal, 10_000 + interrupts)
+    if number == 2:
+        write(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1700000\n")
+    watch.end(block(number * 10**9, number * 10**9 + 500_000_000))
 
 
-def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
+def test_blocks_tell_what_was_stolen_and_stand_out_by_interrupts_and_a_low_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = Watch((1,), machine(tmp_path))
+    watch = Watch((0, 1), machine(tmp_path))
     monkeypatch.setattr(watch, "_core", lambda: 1)
     for number in range(6):
-        machine(tmp_path, interrupts=0)
-        watch.begin()
-        machine(tmp_path, interrupts=9000 if number == 4 else 1000)
-        if number == 2:
-            write(tmp_path / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1700000\n")
-        watch.end(block(number * 10**9, number * 10**9 + 10**9))
+        steal, interrupts = 10 * (number == 1), 9000 if number == 4 else 1000
+        watched(tmp_path, watch, number, steal, interrupts)
     interference = watch.interference()
     assert interference is not None
-    assert [d.begun_ns // 10**9 for d in interference.disturbances if d.many_interrupts] == [4]
-    assert [d.begun_ns // 10**9 for d in interference.disturbances if d.low_clock] == [2]
+    assert (interference.seconds, interference.interrupts) == (3.0, 14_000)
+    assert interference.steal_share == pytest.approx(10 / (2 * 3.0 * ticks_per_s()))
+    by_block = {d.begun_ns // 10**9: d for d in interference.disturbances}
+    assert {n: d.steal_ms for n, d in by_block.items() if d.steal_ms} == {
+        1: pytest.approx(10 * 1e3 / ticks_per_s())
+    }
+    assert [n for n, d in by_block.items() if d.many_interrupts] == [4]
+    assert [n for n, d in by_block.items() if d.low_clock] == [2]
     assert (interference.cpu_mhz_min, interference.cpu_mhz_max) == (1700.0, 2595.124)
 
 

@@ -27,13 +27,14 @@ def scripted(path: Path, body: str, *arguments: str) -> Sequence[str]:
 
 
 def between(path: Path, name: str, body: str) -> Sequence[str]:
-    """A host whose messages pass through `change(values, data)` of `body`, which gives what is sent
-    in their place."""
+    """A host whose messages pass through `change`, a function of `body` that gives what is sent in
+    their place."""
     program = f"""
 sys.path.insert(0, {str(ROOT)!r})
 from base64 import b64encode
 from app.sweep.remote.link import data_of
 from app.run_folder.files import LINE
+def change(values, data, last=['']):
 {body}
 host = subprocess.Popen(sys.argv[1:], stdin=0, stdout=subprocess.PIPE)
 for line in host.stdout:

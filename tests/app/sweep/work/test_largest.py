@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import save
 
 from app.capabilities.largest_batch.rounds import LargestBatch
 from app.capabilities.largest_batch.search import Try
@@ -20,7 +21,7 @@ from app.sweep.work.export import ExportWork
 from exporters.messages import ExportReply
 from exporters.types import Reference, load_reference, repeat_reference, save_reference
 from tests.app.sweep.sweeps import SHORT, drive, write_add_graph
-from tests.app.sweep.wide_graph import write_wide_graph
+from tests.exporters.support import model_of
 
 MIB = 1 << 20
 
@@ -41,6 +42,14 @@ def samples(tmp_path: Path) -> Path:
     folder = tmp_path / "run" / "samples"
     folder.mkdir(parents=True)
     return folder
+
+
+def write_wide_graph(path: Path) -> Path:
+    """y = the largest of x repeated to 1 MiB an entry: it needs far more memory than its ends."""
+    text = """(float[batch,4] x) => (float[batch,1] y)
+    { wide = Tile(x, times) positive = Relu(wide) y = ReduceMax <axes = [1]> (positive) }"""
+    save(model_of(text, {"times": np.array([1, 1 << 16])}), path)
+    return path
 
 
 def schedule(case: Case, samples: Path, limit_mib: int = 0) -> Schedule:
