@@ -17,6 +17,7 @@ from app.stats.option_search.ablation import FINAL
 from app.workers.open_loop import timed_schedule
 from tests.app.stats.option_search import objectives
 from tests.app.stats.option_search.random_search import every_case, random_search
+from tests.benchmarks.loads import LOADS, loaded_run
 from tests.benchmarks.stretches import (
     RECORDINGS,
     Recording,
@@ -31,7 +32,6 @@ from tests.benchmarks.stretches import (
 from tests.benchmarks.tables import percent, write_table
 from tests.simulated import queues
 from tests.simulated.held_out import HELD_OUT
-from tests.simulated.loads import LOADS, loaded_run
 from tests.simulated.machine_coverage import BOUNDED, FIGURES, MLPERF, RUNS, Count, covered
 from tests.simulated.machines import MACHINES
 from tests.simulated.servers import SERVERS, Server, search
