@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.jobs import SCOUT, AccuracyResult, ColdStart, Sensitivity
+from app.cases.jobs import (
+    SCOUT,
+    AccuracyResult,
+    ColdStart,
+    Sensitivity,
+    cold_start_subject_of,
+    subject_of,
+)
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
@@ -213,6 +220,7 @@ def start(process: int, ms: float = 0.0) -> ColdStart:
         ([start(SCOUT), start(0, 5.0)], {0: 5.0}),
         ([start(SCOUT, 4.0), start(0, 5.0)], {SCOUT: 4.0, 0: 5.0}),
         ([start(0, 5.0), start(SCOUT)], {0: 5.0, SCOUT: 0.0}),
+        ([start(0), start(1, 5.0)], {0: 0.0, 1: 5.0}),
     ],
 )
 def test_a_process_that_circumstances_ended_is_started_again(
@@ -233,6 +241,24 @@ def test_a_value_is_measured_again_where_circumstances_failed_it(is_transient: b
         == (accuracies if is_transient else lines)[is_transient]
     )
     assert run.result_by_subject(Sensitivity)["case"] == (factors[1] if is_transient else lines[1])
+
+
+def test_a_case_has_the_results_of_its_subject(tmp_path: Path) -> None:
+    """Whatever a case's later runs do, its cold start is the same; accuracy takes a model."""
+    model = exported_add(tmp_path)
+    case = Case(model.name, "fake", scenario=Scenario.parse("paced:20us"), axes=model.axes)
+    cold_id = cold_start_subject_of(case).case_id
+    lines = [ColdStart(cold_id, 1, {"process": 5.0}), ColdStart(cold_id, 0, {"process": 4.0})]
+    effect = Sensitivity(case.case_id, {"size": 2.0})
+    accuracy = AccuracyResult(subject_of(case, model).case_id, "digits", 0.5)
+    run = in_ledger(*lines, effect, accuracy).run
+    assert run.results_of(ColdStart, case) == (lines[1], lines[0])
+    assert run.result_of(Sensitivity, case) == effect
+    assert not run.results_of(ColdStart, replace(case, runtime="ort-cpu"))
+    assert run.result_of(AccuracyResult, case) is None
+    with_model = in_ledger(ModelExported(model.name, "fp32", model), accuracy).run
+    assert with_model.result_of(AccuracyResult, case) == accuracy
+    assert with_model.results_of(ColdStart, case) == ()
 
 
 def test_a_line_tells_of_which_case_it_is() -> None:
