@@ -2,7 +2,7 @@
 
 A pass has a seed of its own, counted up from FUZZ_SEED; a failing one is repeated by
 `make fuzz FUZZ_MINUTES=0 FUZZ_SEED=…`. At the same time the differential fuzzer compares the
-simulated card and the precision conversions with ONNX Runtime on random graphs; its table is
+simulated card and the precision conversions with ONNX Runtime on random graphs; its verdicts are
 printed last.
 """
 
