@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 
 from app.cases.errors import PlanError
 from app.plan.expand import expand
@@ -25,7 +25,7 @@ from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
 from exporters.user_arrays import axes_of, calibration, own_inputs
 from exporters.worker import export
-from tests.exporters.support import WorkerProcess, graph, nodes_of, save_affine, tensor
+from tests.exporters.support import WorkerProcess, model_of, save_affine
 
 
 def _export(path: Path, arrays: dict[str, np.ndarray], **rest: object) -> ExportedModel:
@@ -43,13 +43,9 @@ def test_own_inputs_are_what_is_measured_and_set_the_axes(affine: Path) -> None:
     reference = load_reference(model.references["batch=3"])
     assert np.array_equal(reference.inputs["x"], own_inputs.astype(np.float32))
     assert np.allclose(reference.outputs["y"], own_inputs @ weights, rtol=1e-4, atol=1e-4)
-
-
-def test_other_inputs_are_other_references_of_the_same_graph(affine: Path) -> None:
-    first = _export(affine, {"x": np.ones((1, 64), np.float32)})
-    second = _export(affine, {"x": np.zeros((1, 64), np.float32)})
-    assert first.sha256 == second.sha256
-    assert first.references != second.references
+    other = _export(affine, {"x": -own_inputs})
+    assert model.sha256 == other.sha256
+    assert model.references != other.references
 
 
 def test_own_inputs_feed_a_definition(worker: WorkerProcess, tmp_path: Path) -> None:
@@ -62,54 +58,39 @@ def test_own_inputs_feed_a_definition(worker: WorkerProcess, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arrays", "words"),
+    ("arrays", "points"),
     [
-        ({"xs": np.ones((1, 64))}, r"no input 'xs', which mine\.npz gives: did you mean 'x'"),
-        ({}, r"mine\.npz has no array for x"),
-        ({"x": np.ones((1, 63))}, r"shape \[1, 63\], and the graph takes \[batch, 64\]"),
-        ({"x": np.ones(64)}, r"has 1 dimensions: the graph takes 2"),
-        ({"x": np.full((1, 64), "a")}, r"is <U1, and the graph takes float32"),
-        ({"x": np.ones((1, 64), complex)}, r"is complex128, and the graph takes float32"),
+        ({"xs": np.ones((1, 64))}, ()),
+        ({}, ()),
+        ({"x": np.ones((1, 63))}, ()),
+        ({"x": np.ones(64)}, ()),
+        ({"x": np.full((1, 64), "a")}, ()),
+        ({"x": np.ones((1, 64), complex)}, ()),
+        ({"x": np.ones((3, 64))}, ({"batch": 2},)),
     ],
 )
-def test_arrays_that_do_not_fit_are_named(
-    affine: Path, arrays: dict[str, np.ndarray], words: str
+def test_arrays_that_do_not_fit_are_refused(
+    affine: Path, arrays: dict[str, np.ndarray], points: tuple[dict[str, int], ...]
 ) -> None:
-    with pytest.raises(ExportError, match=words):
-        _export(affine, arrays)
-
-
-def test_arrays_of_another_size_than_the_axis_asked_for(affine: Path) -> None:
-    with pytest.raises(ExportError, match=r"\[3, 64\], and the graph takes \[2, 64\] at batch=2"):
-        _export(affine, {"x": np.ones((3, 64))}, points=({"batch": 2},))
+    with pytest.raises(ExportError):
+        _export(affine, arrays, points=points)
 
 
 def test_integers_keep_their_values_or_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "ids.onnx"
-    x, y = (tensor(name, [2], TensorProto.INT8) for name in "xy")
-    onnx.save(graph([helper.make_node("Identity", ["x"], ["y"])], [x], [y]), path)
+    onnx.save(model_of("(int8[2] x) => (int8[2] y) { y = Identity(x) }"), path)
     model = _export(path, {"x": np.array([1, -2])})
     assert load_reference(model.references["-"]).inputs["x"].tolist() == [1, -2]
     for array in (np.array([1, 300]), np.array([0.5, 1.0])):
-        with pytest.raises(ExportError, match="and the graph takes int8"):
+        with pytest.raises(ExportError):
             _export(path, {"x": array})
-
-
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut short"])
-def test_a_file_that_is_no_npz_says_so(affine: Path, content: bytes) -> None:
-    file = affine.parent / "bad.npz"
-    file.write_bytes(content)
-    with pytest.raises(ExportError, match=r"bad\.npz"):
-        axes_of(file, [TensorSpec("x", "float32", ("batch", 64))])
-    with pytest.raises(ExportError, match=r"none\.npz cannot be read"):
-        axes_of(affine.parent / "none.npz", [TensorSpec("x", "float32", ("batch", 64))])
 
 
 def test_arrays_that_give_one_axis_two_sizes(tmp_path: Path) -> None:
     file = tmp_path / "two.npz"
     np.savez(file, a=np.ones((2, 3)), b=np.ones((4, 3)))
     specs = [TensorSpec(name, "float32", ("batch", 3)) for name in "ab"]
-    with pytest.raises(ExportError, match=r"'b' in two\.npz.*batch = 2"):
+    with pytest.raises(ExportError):
         axes_of(file, specs)
 
 
@@ -125,25 +106,14 @@ def test_calibration_is_cut_along_the_batch(tmp_path: Path) -> None:
     calibration_set = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
     assert [piece["x"].shape for piece in calibration_set.samples()] == [(2, 3)] * 2
     unfit = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
-    with pytest.raises(ExportError, match="same number of whole samples"):
+    with pytest.raises(ExportError):
         unfit.samples()
 
 
 TYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"]
-
-
 RANGES = [
-    (0.0, 1.0),
-    (-1.0, 1.0),
-    (0.5, 1.5),
-    (0.0, 300.0),
-    (0.0, 1e5),
-    (0.0, 1e30),
-    (-1e30, 0.0),
-    (0.0, 1e300),
-    (-8e307, 8e307),
-    (9e18, 9.3e18),
-    (-(2.0**63), 2.0**62),
+    *((0.0, 1.0), (-1.0, 1.0), (0.5, 1.5), (0.0, 300.0), (0.0, 1e5), (0.0, 1e30), (-1e30, 0.0)),
+    *((0.0, 1e300), (-8e307, 8e307), (9e18, 9.3e18), (-(2.0**63), 2.0**62)),
 ]
 
 
@@ -224,6 +194,8 @@ def _plain_npy(path: Path) -> None:
     [
         lambda path: packed(path, "x.txt", b"text"),
         lambda path: packed(path, "x.npy", b"text that is no array"),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"PK\x03\x04 cut short"),
         lambda path: packed(path, "x.npy", LONG_HEADER, *ZEROS[:4]),
         lambda path: packed(path, "x.npy", header("(-1, 64)")),
         lambda path: packed(path, "x.npy", header("(2, 64)")[:-9]),
@@ -231,7 +203,7 @@ def _plain_npy(path: Path) -> None:
         _plain_npy,
         _encrypt,
     ],
-    ids=["text member", "no array", "long header", "negative", "short", "pickle", "npy", "locked"],
+    ids=range(10),
 )
 def test_what_is_no_array_is_refused(write: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
@@ -308,24 +280,23 @@ def test_a_folder_holds_sets_in_the_order_of_their_numbers(
         assert alone == paths[1]
 
 
-def test_folders_that_hold_no_set_are_refused_with_what_helps(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"without inputs.*: give"):
-        input_sets(tmp_path)
+def test_folders_that_hold_no_set_are_refused(tmp_path: Path) -> None:
+    def is_refused(name: str) -> None:
+        with pytest.raises(ExportError):
+            axes_of(input_sets(tmp_path / name)[0], OF_A_SET)
+
+    is_refused(".")
     _pb(tmp_path, "gap", 1)
     (tmp_path / "gap" / "input_0.pb").unlink()
-    with pytest.raises(ExportError, match=r"no input_0\.pb"):
-        input_sets(tmp_path / "gap")
+    is_refused("gap")
     (tmp_path / "gap" / "input_0.pb").write_bytes(b"\xff none")
-    with pytest.raises(ExportError, match=r"input_0\.pb is not a readable tensor"):
-        input_sets(tmp_path / "gap")
+    is_refused("gap")
     _npy(tmp_path, "damaged", 1)
     (tmp_path / "damaged" / "a.npy").write_bytes(b"none")
-    with pytest.raises(ExportError, match=r"a\.npy is not a readable array"):
-        input_sets(tmp_path / "damaged")
+    is_refused("damaged")
     _pb(tmp_path, "few", 1)
     (tmp_path / "few" / "input_1.pb").unlink()
-    with pytest.raises(ExportError, match="few has 1 arrays, and the graph has 2 inputs"):
-        axes_of(input_sets(tmp_path / "few")[0], OF_A_SET)
+    is_refused("few")
 
 
 def _export_set(path: Path, size: int = 3, **rest: object) -> ExportedModel:
@@ -342,13 +313,10 @@ def scaled(tmp_path: Path) -> Path:
     """y = a * b, row by row."""
     folder = tmp_path / "model"
     folder.mkdir()
-    nodes = [
-        helper.make_node("Cast", ["b"], ["float"], to=onnx.TensorProto.FLOAT),
-        *nodes_of("column = Unsqueeze(float, one) y = Mul(a, column)"),
-    ]
-    takes = [tensor("a", ["n", 2]), tensor("b", ["n"], onnx.TensorProto.INT64)]
-    proto = graph(nodes, takes, [tensor("y", ["n", 2])], {"one": np.array([1])})
-    onnx.save(proto, folder / "net.onnx")
+    text = """(float[n,2] a, int64[n] b) => (float[n,2] y) {
+        f = Cast <to = 1> (b) column = Unsqueeze(f, one) y = Mul(a, column)
+    }"""
+    onnx.save(model_of(text, {"one": np.array([1])}), folder / "net.onnx")
     return folder / "net.onnx"
 
 
@@ -365,18 +333,6 @@ def test_an_npz_of_the_models_name_is_used_unless_something_else_is_given(scaled
     other_size = _export_set(scaled, 4)
     assert not other_size.input_files
     assert [entry.code for entry in other_size.warnings] == ["data_beside_unused"]
-
-
-@pytest.mark.parametrize(
-    "arrays", [{"w": np.ones(3)}, {"a": np.ones((3, 2)), "b": np.full(3, 0.5)}]
-)
-def test_a_file_beside_that_does_not_fit_is_not_used_and_said(
-    arrays: dict[str, np.ndarray], scaled: Path
-) -> None:
-    np.savez(scaled.with_suffix(".npz"), **arrays)  # type: ignore[arg-type]
-    model = _export_set(scaled)
-    assert not model.input_files
-    assert [entry.code for entry in model.warnings] == ["data_beside_unused"]
 
 
 def test_a_data_set_without_outputs_is_fed(scaled: Path) -> None:
@@ -413,9 +369,21 @@ def test_mlflows_example_is_fed(example: dict[str, object], where: str, scaled: 
     assert model.input_files == ("input_example.json",)
 
 
-@pytest.mark.parametrize("text", ["[", '"text"', '{"inputs": [[1], [2, 3]]}', "{}"])
-def test_an_example_that_is_none_is_not_used(text: str, scaled: Path) -> None:
-    (scaled.parent / "input_example.json").write_text(text)
+@pytest.mark.parametrize(
+    "beside",
+    [
+        *({"w": np.ones(3)}, {"a": np.ones((3, 2)), "b": np.full(3, 0.5)}),
+        *("[", '"text"', '{"inputs": [[1], [2, 3]]}', "{}"),
+    ],
+    ids=range(6),
+)
+def test_a_file_beside_that_does_not_fit_is_not_used_and_said(
+    beside: dict[str, np.ndarray] | str, scaled: Path
+) -> None:
+    if isinstance(beside, str):
+        (scaled.parent / "input_example.json").write_text(beside)
+    else:
+        np.savez(scaled.with_suffix(".npz"), allow_pickle=False, **beside)
     model = _export_set(scaled)
     assert not model.input_files
     assert [entry.code for entry in model.warnings] == ["data_beside_unused"]
@@ -423,11 +391,10 @@ def test_an_example_that_is_none_is_not_used(text: str, scaled: Path) -> None:
 
 def test_columns_of_a_table_are_inputs_or_one_of_all_columns(tmp_path: Path) -> None:
     table = {"columns": ["age", "city"], "data": [[30, "Bern"], [40, "Genf"]]}
-    types = (("age", onnx.TensorProto.FLOAT), ("city", onnx.TensorProto.STRING))
-    takes = [tensor(name, ["n", 1], element) for name, element in types]
-    gives = [tensor(f"{name}_out", ["n", 1], element) for name, element in types]
-    nodes = [helper.make_node("Identity", [name], [f"{name}_out"]) for name, _ in types]
-    onnx.save(graph(nodes, takes, gives), tmp_path / "columns.onnx")
+    columns = model_of("""(float[n,1] age, string[n,1] city) => (float[n,1] a, string[n,1] c) {
+        a = Identity(age) c = Identity(city)
+    }""")
+    onnx.save(columns, tmp_path / "columns.onnx")
     (tmp_path / "input_example.json").write_text(json.dumps(table))
     model = _export_set(tmp_path / "columns.onnx", 2)
     assert model.input_files, model.warnings
@@ -436,7 +403,6 @@ def test_columns_of_a_table_are_inputs_or_one_of_all_columns(tmp_path: Path) -> 
     one = tmp_path / "one"
     one.mkdir()
     rows = {"columns": ["p", "q"], "data": [[1, 2], [3, 4]]}
-    node = helper.make_node("Neg", ["x"], ["y"])
-    onnx.save(graph([node], [tensor("x", ["n", 2])], [tensor("y", ["n", 2])]), one / "all.onnx")
+    onnx.save(model_of("(float[n,2] x) => (float[n,2] y) { y = Neg(x) }"), one / "all.onnx")
     (one / "input_example.json").write_text(json.dumps(rows))
     assert _fed(_export_set(one / "all.onnx", 2), 2)["x"].tolist() == [[1, 2], [3, 4]]
