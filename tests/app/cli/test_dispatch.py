@@ -66,24 +66,6 @@ def test_help_and_lists_import_no_engine_and_no_qt(words: list[str]) -> None:
         assert len(modules & command_modules) <= 2, "a command imports its own module"
 
 
-def test_the_version_is_ours_and_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    versions = dict(line.split() for line in capsys.readouterr().out.splitlines())
-    assert versions["graphlap"]
-    assert "onnxruntime" in versions or "onnxruntime-gpu" in versions
-    assert versions["openvino"][0].isdigit()
-
-
-def test_the_short_help_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["-h"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 25
-    assert max(map(len, lines)) <= 80
-    assert sum(line.startswith("  graphlap ") for line in lines) == 6
-    for command in COMMANDS:
-        assert command.name in " ".join(lines)
-
-
 @pytest.mark.parametrize("topic", [*(one.name for one in COMMANDS), *PAGES])
 def test_the_help_of_each_command_and_topic_fits_80_columns(
     topic: str, capsys: pytest.CaptureFixture[str]

@@ -14,7 +14,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.scenario import Condition, Scenario
-from app.cli.help import EXIT_CODES, PAGES
+from app.cli.help import PAGES
 from app.cli.main import as_command
 from app.cli.parsers import parse
 from app.cli.table import BY_NAME, COMMANDS, EXAMPLES
@@ -116,19 +116,6 @@ def test_every_setting_of_a_run_is_on_the_page_of_settings() -> None:
     page = PAGES["settings"]()
     for setting in accepted_by("run"):
         assert f"{setting.flag} " in page or f"{setting.flag}\n" in page, setting.key
-
-
-def test_the_exit_codes_are_those_that_the_program_ends_with() -> None:
-    page = PAGES["exit-codes"]()
-    assert [code for code, _ in EXIT_CODES] == [0, 1, 2, 3, 130]
-    for code, _ in EXIT_CODES:
-        assert re.search(rf"^ +{code}  ", page, re.MULTILINE)
-
-
-@pytest.mark.parametrize("topic", ["scenarios", "conditions"])
-def test_the_options_that_a_page_names_are_those_of_a_run(topic: str) -> None:
-    flags = {setting.flag for setting in accepted_by("run")}
-    assert set(re.findall(r"--[a-z-]+", PAGES[topic]())) <= flags
 
 
 @pytest.mark.parametrize("command", ["slo", "tune", "export"])

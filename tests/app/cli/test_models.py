@@ -106,16 +106,6 @@ def test_files_and_modules_have_runtimes_of_their_own() -> None:
     assert not {"fpga", "fake"} & {*files.runtimes, *modules.runtimes}
 
 
-def test_runtimes_that_are_named_are_all_that_are_measured() -> None:
-    (sweep,) = planned("mlp", "--runtimes", "fpga:v80,torch-cpu").sweeps
-    assert sweep.runtimes == ("fpga:v80", "torch-cpu")
-
-
-def test_other_machines_are_asked_for_what_they_have() -> None:
-    (sweep,) = planned("mlp", "--cluster", "ssh:board").sweeps
-    assert sweep.runtimes == ()
-
-
 def test_a_suite_and_a_plan_keep_their_own_runtimes(folder: Path) -> None:
     assert planned("starter") == load_suite("starter")
     (folder / "p.toml").write_text('[[sweeps]]\nmodels = ["mlp"]\n', "utf-8")
@@ -137,24 +127,3 @@ def test_two_answers_to_what_is_measured_are_refused(words: list[str]) -> None:
     with pytest.raises(PlanError) as caught:
         planned(*words)
     assert caught.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("words", "key", "value"),
-    [
-        (["slo", "mlp", "--target", "p99=5ms"], "slo", "p99=5ms"),
-        (["noise", "mlp"], "aa", 20),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_searches_and_the_noise_test_are_commands(
-    words: list[str], key: str, value: object
-) -> None:
-    options = with_models(with_all_settings(parse(BY_NAME[words[0]], words[1:])))
-    assert getattr(plan_from_options(options), key) == value
-
-
-@pytest.mark.parametrize("words", [["slo", "mlp"], ["tune", "mlp"]], ids=" ".join)
-def test_a_search_without_a_goal_is_refused(words: list[str]) -> None:
-    with pytest.raises(PlanError):
-        parse(BY_NAME[words[0]], words[1:])

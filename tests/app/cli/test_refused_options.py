@@ -41,28 +41,18 @@ def understood(line: str) -> None:
         "models --rounds 3",
         "compare a a --history hist --plot h.svg",
         "compare a b --compare c d",
-        "show a --fail-on slower",
-        "verify a b",
         "verify ''",
         "report a --fail-on slower",
         "export -f csv a --strict",
-        "export a",
         "history runs more",
-        "history runs --rounds 9",
-        "doctor runs",
         "doctor --insecure-cluster",
         "doctor --cluster ssh:a --python x=y",
-        "cache info --out a",
-        "import a.json --rounds 2",
-        "show a b --threshold 3%",
         "resume ''",
         "study vollo --check",
         "--headless --resume a --study vollo",
         "--headless runs/nets --models mlp",
         f"{MEASURE} --any-host",
         f"{MEASURE} --list",
-        "--models mlp --fail-on slower",
-        "--verify a",
     ],
 )
 def test_what_a_command_does_not_read_is_refused(
@@ -88,7 +78,8 @@ def test_what_a_command_does_not_read_is_refused(
         "compare a b --threshold 3% --fail-on slower -f markdown --json v --junit w",
         "history runs --threshold 3% --fail-on slower --any-host --json v --csv w --plot x",
         "import a.json --out b --export csv --sort p99",
-        "resume a --against b --fail-on slower --strict --export csv",
+        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
+        "--fail-on slower -f markdown --json verdicts.json --junit j.xml --against stored",
         "check --models mlp -f markdown --strict --out a",
         f"{MEASURE} --baseline fake --fail-on slower --json v --junit w --plot x --strict",
         f"{MEASURE} --suite layers --batch 1,8 --rounds 3 --preset quick --option fake.wait=sleep "
@@ -111,13 +102,6 @@ def test_nothing_about_the_plan_is_given_again_to_a_run_that_goes_on(setting: Se
     words = [setting.flag] if isinstance(setting.form, Switch) else [setting.flag, "a=1"]
     with pytest.raises(PlanError):
         parse(BY_NAME["resume"], ["run", *words])
-
-
-def test_how_to_show_and_to_judge_a_run_may_be_given_when_it_goes_on() -> None:
-    understood(
-        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
-        "--fail-on slower -f markdown --json verdicts.json --junit j.xml --against stored"
-    )
 
 
 GRID = "--runtimes fake --batch 1,8 --threads 1 --option fake.wait=sleep"
@@ -197,11 +181,6 @@ def test_values_come_from_the_tables(
     script: Path, words: tuple[str, ...], expected: set[str]
 ) -> None:
     assert expected <= completed(script, *words)
-
-
-def test_a_file_is_offered_where_no_names_are_known(script: Path) -> None:
-    (script.parent / "saved").mkdir()
-    assert "saved" in completed(script, "show", "sav")
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -6,17 +6,16 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import save_model
 
 from app.cases.jobs import PHASES, ColdStart
 from app.runs.reader import read_run
 from tests.app.cli.headless.batch import FAKE, kill, launch, recorded, rows, run, wait_for_rounds
-
-pytestmark = pytest.mark.usefixtures("exported")
+from tests.exporters.support import model_of
 
 SHORT = ("--headless", "--rounds", "1")
-INTERVAL = ("--rounds", "3")
-"""So many rounds have one."""
 
 
 def by_name(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
@@ -24,13 +23,16 @@ def by_name(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> None:
+    text = """(float[64,256] x) => (float[64,256] y)
+    { a = MatMul(x, w) b = MatMul(a, w) y = MatMul(b, w) }"""
+    save_model(model_of(text, {"w": np.eye(256, dtype=np.float32)}), work / "net.onnx")
     code, out, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--overhead", "--batch", "64",
-        *INTERVAL, "--op-times", "--out", "run",
-    )  # fmt: skip
+        *("--headless", "--models", "net.onnx", "--runtimes", "ort-cpu", "--overhead"),
+        *("--rounds", "3", "--op-times", "--out", "run"),
+    )
     assert code == 0, errors
     rows_by_name = by_name(work / "run")
-    model, twin = rows_by_name["mlp", "ort-cpu"], rows_by_name["null(mlp)", "ort-cpu"]
+    model, twin = rows_by_name["net.onnx", "ort-cpu"], rows_by_name["null(net.onnx)", "ort-cpu"]
     assert (model["status"], twin["status"]) == ("ok", "ok")
     assert twin["output_ok"] == "true"
     assert model["overhead_case_id"] == twin["case_id"]
@@ -45,8 +47,8 @@ def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> 
         float(model[f"compute_p50_{name}us"]) for name in ("ci_low_", "", "ci_high_")
     )
     assert low < compute < high
-    assert "model minus null" in out and "operators of mlp" in out
-    assert "null(mlp)" not in out, "a no-op copy is no contender, and has no operators"
+    assert "model minus null" in out and "operators of net" in out
+    assert "null(net" not in out, "a no-op copy is no contender, and has no operators"
 
 
 COLD = ("--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", "1")

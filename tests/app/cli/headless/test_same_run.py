@@ -250,9 +250,7 @@ def test_what_circumstances_made_fail_is_tried_again(followed: Path) -> None:
 
 
 LINES = {
-    "null": "its checksum",
     "[" * 100_000: "recursion",
-    '{"kind":["round"]}': "unhashable",
     "\x00" * 40: "it is no JSON",
     '{"kind":"round","case_id":"c","round":0,"status":"ok","samples":"../x"}': "outside the run",
 }
@@ -260,15 +258,10 @@ LINES = {
 FAKE_CASE = {"model": "add.onnx", "runtime": "fake"}
 VALUES: tuple[tuple[Mapping[str, Any], str], ...] = (
     ({"rounds": 10**9}, "rounds is 1000000000, not 1 to"),
-    ({"rounds": "x"}, "rounds is 'x'"),
-    ({"time_limit_s": -1}, "time_limit_s is -1.0"),
     ({"time_limit_s": float("inf")}, "time_limit_s is inf"),
     ({"plan": {}}, "sweeps is missing"),
     ({"plan": {"sweeps": [{"models": ["mlp"]}], "memory_limit": "lots"}}, "memory_limit"),
-    ({"schema_version": "1"}, "schema_version is '1'"),
-    ({"cases": [{**FAKE_CASE, "threads": -1}]}, "-1 threads"),
     ({"cases": [{**FAKE_CASE, "axes": []}]}, "cases[0].axes is []"),
-    ({"cases": [{**FAKE_CASE, "runtime": "nope"}]}, "no runtime is called that"),
     ({"cases": [{**FAKE_CASE, "runtime": "fake@gone"}]}, "no interpreter of gone"),
 )
 """Values of a manifest -> what is said of them."""

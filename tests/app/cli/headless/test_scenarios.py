@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx import save_model
 
 from app.runs.reader import read_run
 from tests.app.cli.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
+from tests.exporters.support import model_of
 
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--preset", "glance")
@@ -51,7 +53,6 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
     assert alone["scaling_efficiency"] == ""
 
 
-@pytest.mark.usefixtures("exported")
 def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why(
     work: Path,
 ) -> None:
@@ -61,13 +62,14 @@ def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why
     assert "ort-cpu waits for each run by itself" in reasons["ort-cpu"]
     assert "a simulated card has no queue" in reasons["fpga"]
     queue = (*FAKE, *SCRIPT, "--option", "fake.queue=1")
+    text = "(float[2,3] x, float[2,3] h) => (float[2,3] next) { next = Add(x, h) }"
+    save_model(model_of(text), work / "step.onnx")
     for models, flags, expected in (
-        ("cnn_tiny", (), "cnn_tiny's state has to be fed back"),
+        ("step.onnx", ("--state", "next=h"), "step's state has to be fed back"),
         ("add.onnx", ("--rotate-inputs",), "remove --rotate-inputs"),
     ):
-        folder = models.partition(".")[0]
-        run("--headless", "--models", models, *queue, *once, *flags, "--out", folder)
-        (row,) = rows(work / folder)
+        run("--headless", "--models", models, *queue, *once, *flags, "--out", models[:3])
+        (row,) = rows(work / models[:3])
         assert row["status"] == "unsupported"
         assert expected in row["reason"]
 

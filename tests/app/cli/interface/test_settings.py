@@ -86,15 +86,6 @@ def test_a_suite_and_a_plan_file_are_whole_plans(tmp_path: Path) -> None:
         plan_of("run", ["starter", "net.onnx"], {}, {})
 
 
-def test_a_configuration_file_gives_what_is_not_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("GRAPHLAP_CONFIG")
-    (tmp_path / "graphlap.toml").write_text("rounds = 7\nthreads = [2]\n", "utf-8")
-    plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", "threads": 1}, {})
-    assert (plan.rounds, plan.sweeps[0].threads) == (7, (1,))
-
-
 OK, SLOWER = 0, 3
 FEW, MANY = 1, 300
 """Nodes of a graph: so far apart as no noise of a machine is."""
