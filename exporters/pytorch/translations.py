@@ -30,14 +30,11 @@ def _lstm(
     sequence: Any,
     state: Sequence[Any],
     weights: Sequence[Any],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
+    *options: bool | int | float,
 ) -> tuple[Any, Any, Any]:
-    """aten::lstm.input for one layer in one direction; time leads in the ONNX operator."""
+    """aten::lstm.input for one layer in one direction; time leads in the ONNX operator. Of its
+    options the last counts, whether the batch leads."""
+    *_, batch_first = options
     by_input, by_state, input_bias, state_bias = weights
     hidden_size = by_state.shape[1]
     if batch_first:
