@@ -139,6 +139,11 @@ _DODGE = 0.7
 HOLLOW = "Hollow: simulated, or doubted: its row has warnings."
 
 
+def hollow_note(cases: Iterable[Drawn]) -> list[str]:
+    """What hollow marks mean, where there are some."""
+    return [HOLLOW] * any(case.is_hollow for case in cases)
+
+
 class Drawn(Protocol):
     """A case whose figures are drawn, however they were read."""
 
@@ -311,7 +316,10 @@ def _lines(
         lines.append(Series(name, tuple(marks), "line", first.color, first.dash, cases=ids))
     if not lines:
         return None
-    return Figure(title, x, y, tuple(lines[:MAXIMUM_SERIES]), note=limit_note(lines))
+    notes = filter(
+        None, (limit_note(lines), *hollow_note(case for g in groups.values() for case in g))
+    )
+    return Figure(title, x, y, tuple(lines[:MAXIMUM_SERIES]), note=" ".join(notes))
 
 
 def _line_mark(x: float, y: float, unit: Unit, case: TimedCase) -> Mark:
@@ -360,15 +368,15 @@ def ratios(cases: Sequence[TimedCase]) -> Figure | None:
                 cases=tuple(case.case_id for case in fastest_by_model.values()),
             )
         )
+    is_simulated = any(case.simulated for case in comparable)
+    simulated_note = ["Simulated cards are compared with simulated cards only."] * is_simulated
     return Figure(
         "Slowdown against the fastest runtime of each model",
         Axis("median over the best (same clock and precision)", "times", "log", least=1.0),
         Axis(names=tuple(labels[model] for model in models)),
         tuple(series),
         (ReferenceLine("x", 1.0),),
-        note="Simulated cards are compared with simulated cards only."
-        if any(case.simulated for case in comparable)
-        else "",
+        note=" ".join((*simulated_note, *hollow_note(comparable))),
     )
 
 

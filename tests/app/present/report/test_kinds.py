@@ -24,7 +24,7 @@ from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.present.report.comparison_figures import hosts as drawn
-from app.present.report.figures import timed_cases
+from app.present.report.figures import hollow_note, timed_cases
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import read_manifest
@@ -92,6 +92,9 @@ def test_a_figure_is_hollow_where_its_row_is_in_doubt(path: Path) -> None:
     ]
     sound, every = {CARD.case_id}, {c.case_id for c in (ORT, OV, CARD)}
     assert hollow == [sound, every, {CARD.case_id, ORT.case_id}]
+    cases = timed_cases(run.run, run.measured)
+    assert hollow_note(c for c in cases if c.simulated)
+    assert not hollow_note(c for c in cases if not c.simulated)
 
 
 def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> None:
