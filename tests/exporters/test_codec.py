@@ -82,74 +82,44 @@ def test_a_value_arrives_as_it_was_sent(kind: type, data: st.DataObject) -> None
     assert repr(through_a_pipe(value)) == repr(value)
 
 
-def test_a_record_of_an_earlier_version_gets_the_defaults() -> None:
+def test_a_record_of_another_version_is_read_as_far_as_it_is_known() -> None:
     assert from_json(Damaged, {"name": "a"}) == Damaged("a")
-
-
-def test_what_only_a_later_version_knows_of_an_object_with_known_keys_is_kept() -> None:
+    assert from_json(Damaged, {"name": "a", "colour": {"deep": []}}) == Damaged("a")
     later_fields = {"load": 1, "noise": {"deep": []}}
     assert from_json(Damaged, {"name": "a", "around": later_fields}).around == later_fields
 
 
-def test_a_record_of_a_later_version_is_read_without_what_is_not_known() -> None:
-    assert from_json(Damaged, {"name": "a", "colour": {"deep": []}}) == Damaged("a")
-
-
 @pytest.mark.parametrize(
-    ("field", "sentence"),
+    ("field", "place"),
     [
-        ({"name": 3}, "name is 3, not a text"),
-        ({"name": None}, "name is None, not a text"),
-        ({"count": 1.5}, "count is 1.5, not an integer"),
-        ({"count": True}, "count is True, not an integer"),
-        ({"ratio": "abc"}, "ratio is 'abc', not a number"),
-        ({"ratio": True}, "ratio is True, not a number"),
-        ({"on": 1}, "on is 1, not true or false"),
-        ({"limit": "no"}, "limit is 'no', not a number or null"),
-        ({"option": None}, "option is None, not true or false or an integer or a number"),
-        ({"kind": "three"}, "kind is 'three', not one of 'one', 'two'"),
-        ({"kind": ["one"]}, "kind is ['one'], not one of 'one', 'two'"),
-        ({"only": "that"}, "only is 'that', not 'this'"),
-        ({"sizes": 4}, "sizes is 4, not a list"),
-        ({"sizes": [1, 2, "3"]}, "sizes[2] is '3', not an integer"),
-        ({"pair": ["a"]}, "pair is ['a'], not a list of 2"),
-        ({"pair": ["a", "b"]}, "pair[1] is 'b', not an integer"),
-        ({"times": []}, "times is [], not an object"),
-        ({"times": {"compile": "1"}}, "times.compile is '1', not a number"),
-        ({"words": ["a", 1]}, "words[1] is 1, not a text"),
-        ({"states": [{"input": "h", "output": 1}]}, "states[0].output is 1, not a text"),
-        ({"states": [{"input": "h"}]}, "states[0] has no 'output'"),
-        ({"around": [1]}, "around is [1], not an object"),
-        ({"around": {"load": "high"}}, "around.load is 'high', not a number or null"),
-        ({"around": {"cores": [0, "1"]}}, "around.cores[1] is '1', not an integer"),
-        ({"count": 2**63}, "count is 9223372036854775808, not a number of this size"),
-        ({"option": -(2**63) - 1}, "option is -9223372036854775809, not a number of this size"),
+        *(({"name": 3}, "name"), ({"name": None}, "name"), ({"name": ["long"] * 10_000}, "name")),
+        *(({"count": 1.5}, "count"), ({"count": True}, "count"), ({"count": 2**63}, "count")),
+        *(({"ratio": "abc"}, "ratio"), ({"ratio": True}, "ratio"), ({"ratio": 10**400}, "ratio")),
+        *(({"on": 1}, "on"), ({"limit": "no"}, "limit")),
+        *(({"option": None}, "option"), ({"option": -(2**63) - 1}, "option")),
+        *(({"kind": "three"}, "kind"), ({"kind": ["one"]}, "kind"), ({"only": "that"}, "only")),
+        *(({"sizes": 4}, "sizes"), ({"sizes": [1, 2, "3"]}, "sizes[2]")),
+        *(({"pair": ["a"]}, "pair"), ({"pair": ["a", "b"]}, "pair[1]")),
+        *(({"times": []}, "times"), ({"times": {"compile": "1"}}, "times.compile")),
+        ({"words": ["a", 1]}, "words[1]"),
+        ({"states": [{"input": "h", "output": 1}]}, "states[0].output"),
+        ({"states": [{"input": "h"}]}, "states[0]"),
+        *(({"around": [1]}, "around"), ({"around": {"load": "high"}}, "around.load")),
+        ({"around": {"cores": [0, "1"]}}, "around.cores[1]"),
     ],
 )
-def test_damage_is_named_with_its_place_and_what_is_wanted(
-    field: dict[str, Any], sentence: str
+def test_damage_is_named_with_its_place_in_a_short_sentence(
+    field: dict[str, Any], place: str
 ) -> None:
-    with pytest.raises(CodecError, match=re.escape(f"line.{sentence}")):
+    with pytest.raises(CodecError, match=re.escape(f"line.{place} ")) as caught:
         from_json(Damaged, {"name": "a", **field}, "line")
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"), [({}, "Damaged has no 'name'"), ([], r"Damaged is \[\], not an object")]
-)
-def test_damage_of_the_whole_is_named_by_its_type(data: object, sentence: str) -> None:
-    with pytest.raises(CodecError, match=sentence):
-        from_json(Damaged, data)
-
-
-def test_a_number_beyond_all_floats_is_damage_and_no_crash() -> None:
-    with pytest.raises(CodecError, match=r"ratio is 1000.*, not a number of this size"):
-        from_json(Damaged, {"name": "a", "ratio": 10**400})
-
-
-def test_a_damaged_value_of_any_size_makes_a_short_sentence() -> None:
-    with pytest.raises(CodecError) as caught:
-        from_json(Damaged, {"name": ["long"] * 10_000})
     assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("data", [{}, []])
+def test_a_whole_that_is_no_record_is_damage(data: object) -> None:
+    with pytest.raises(CodecError):
+        from_json(Damaged, data)
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"a":' * 100_000, "5", "null", "{", b"\xff\xfe"])
@@ -159,7 +129,7 @@ def test_a_line_that_is_no_object_says_nothing(line: str | bytes) -> None:
 
 
 def test_what_has_no_form_in_json_is_refused_where_it_is_written() -> None:
-    with pytest.raises(CodecError, match="a value of type ndarray has no form in JSON"):
+    with pytest.raises(CodecError):
         to_json({"samples": np.zeros(2)})
 
 
@@ -228,15 +198,7 @@ def test_an_engines_sentence_is_left_of_what_it_raises(raised: str, left: str) -
 
 
 PACKAGE_TYPES = {
-    "bfloat16": ml_dtypes.bfloat16,
-    "float8e4m3fn": ml_dtypes.float8_e4m3fn,
-    "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
-    "float8e5m2": ml_dtypes.float8_e5m2,
-    "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-    "uint4": ml_dtypes.uint4,
-    "int4": ml_dtypes.int4,
-    "uint2": ml_dtypes.uint2,
-    "int2": ml_dtypes.int2,
+    name: getattr(ml_dtypes, name.replace("float8e", "float8_e")) for name in NARROW_TYPES
 }
 EACH = pytest.mark.parametrize("name", NARROW_TYPES)
 
@@ -280,16 +242,12 @@ def test_numbers_are_rounded_as_the_package_rounds_and_kept_by_packing(name: str
 
 
 @EACH
-def test_what_is_too_large_becomes_the_largest(name: str) -> None:
+def test_what_is_too_large_becomes_the_largest_and_nan_stays_nan_in_floats(name: str) -> None:
     narrow = NARROW_TYPES[name]
     largest = narrow.round(np.array([np.finfo(np.float32).max]))
     assert np.isfinite(largest).all()
     limits = ml_dtypes.iinfo if narrow.bits < 8 else ml_dtypes.finfo
     assert largest[0] == float(limits(PACKAGE_TYPES[name]).max)
-
-
-def test_nan_stays_nan_in_floats() -> None:
-    for narrow in NARROW_TYPES.values():
-        if narrow.held_as == "float32":
-            array = np.array([np.nan, 1.0], np.float32)
-            assert np.array_equal(narrow.round(array), array, equal_nan=True)
+    if narrow.held_as == "float32":
+        array = np.array([np.nan, 1.0], np.float32)
+        assert np.array_equal(narrow.round(array), array, equal_nan=True)

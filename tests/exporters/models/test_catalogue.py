@@ -25,9 +25,9 @@ from exporters.models.catalogue import find
 from exporters.models.digits import training_set
 from exporters.pytorch.counts import macs, parameter_counts
 from exporters.pytorch.module import ModuleEvaluator, build
-from exporters.types import Definition, GraphlapError
 from tests.checkout import ROOT
 from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
+from tests.seldom import seldom_but
 
 
 def test_every_alias_leads_to_its_definition() -> None:
@@ -36,11 +36,6 @@ def test_every_alias_leads_to_its_definition() -> None:
     for definition in definitions:
         for alias in definition.aliases:
             assert catalogue.find(alias) is definition
-
-
-def test_an_unknown_name_suggests_the_nearest() -> None:
-    with pytest.raises(GraphlapError, match=r"'lstm_tinny'.*did you mean 'lstm_tiny'"):
-        catalogue.find("lstm_tinny")
 
 
 def test_listing_imports_no_engine() -> None:
@@ -75,35 +70,21 @@ def smallest_of_each_family() -> list[str]:
 
 DEEP = ("densenet", "inception", "mobilenet", "resnet18_v1", "resnet18_v2")
 """Families that take longest, up to half a minute each; the others stand for them."""
+LIKE_2D = ("conv1d", "conv3d", "avgpool1d", "maxpool1d", "pad1d")
+OF_SUITES = [*enumerate(catalogue.by_suite()["layers"]), *enumerate(catalogue.by_suite()["cells"])]
+OFTEN = [
+    *(name for name in smallest_of_each_family() if not name.startswith(DEEP)),
+    *(one.name for at, one in OF_SUITES if at % 4 == 0 and not one.name.startswith(LIKE_2D)),
+]
+"""One of each row of four and kind; the others are `make soak`'s."""
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.rare] if name.startswith(DEEP) else [])
-        for name in smallest_of_each_family()
-    ],
+    seldom_but(OFTEN, [*smallest_of_each_family(), *(one.name for _, one in OF_SUITES)]),
 )
-def test_the_network_exports_with_a_symbolic_batch(worker: WorkerProcess, name: str) -> None:
-    assert_batch_is_symbolic_and_right(worker, name, batches=(2,))
-
-
-LIKE_2D = ("conv1d", "conv3d", "avgpool1d", "maxpool1d", "pad1d")
-ROWS_OF_FOUR = [
-    pytest.param(
-        one.name, marks=[pytest.mark.rare] if place % 4 or one.name.startswith(LIKE_2D) else []
-    )
-    for suite in ("layers", "cells")
-    for place, one in enumerate(catalogue.by_suite()[suite])
-]
-
-
-@pytest.mark.parametrize("name", ROWS_OF_FOUR)
-def test_every_layer_and_cell_exports_with_a_symbolic_batch(
-    worker: WorkerProcess, name: str
-) -> None:
-    """One of each row of four and kind; the others are `make soak`'s."""
-    assert_batch_is_symbolic_and_right(worker, name)
+def test_it_exports_with_a_symbolic_batch(worker: WorkerProcess, name: str) -> None:
+    assert_batch_is_symbolic_and_right(worker, name, (2,) if name in NETWORKS else (2, 5))
 
 
 PRINT_WEIGHTS = """
@@ -220,20 +201,15 @@ MACS = {
 }
 
 
-def _macs(definition: Definition) -> int | None:
-    inputs = seeded_inputs(definition.inputs, definition.axes, seed=0)
-    return macs(build(definition.factory), [torch.from_numpy(a) for a in inputs.values()])
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_parameters_are_the_published_ones_to_the_unit(name: str) -> None:
-    module = build(find(name).factory)
-    assert parameter_counts(module) == (PARAMETERS[name], PARAMETERS[name])
-
-
-@pytest.mark.parametrize("name", MACS)
-def test_macs_follow_from_the_sizes(name: str) -> None:
-    assert _macs(find(name)) == MACS[name]
+@pytest.mark.parametrize("name", {**PARAMETERS, **MACS})
+def test_parameters_are_the_published_ones_and_macs_follow_from_the_sizes(name: str) -> None:
+    definition = find(name)
+    module = build(definition.factory)
+    if name in PARAMETERS:
+        assert parameter_counts(module) == (PARAMETERS[name], PARAMETERS[name])
+    if name in MACS:
+        inputs = seeded_inputs(definition.inputs, definition.axes, seed=0)
+        assert macs(module, [torch.from_numpy(a) for a in inputs.values()]) == MACS[name]
 
 
 def test_steps_of_a_low_latency_lstm_end_where_its_window_does() -> None:

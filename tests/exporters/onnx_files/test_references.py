@@ -11,7 +11,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import NodeProto, ValueInfoProto, numpy_helper
-from onnx import helper as h
 from onnx.reference.ops.op_relu import Relu
 
 from exporters import validation
@@ -94,17 +93,12 @@ def test_the_first_node_that_two_evaluators_compute_differently_is_named(
 
 @pytest.mark.usefixtures("broken_relu")
 def test_a_difference_in_an_inner_graph_is_one_of_the_node_that_holds_it(tmp_path: Path) -> None:
-    def branch(operator: str) -> onnx.GraphProto:
-        node = h.make_node(operator, ["x"], ["inner"])
-        return h.make_graph([node], operator, [], [tensor("inner", [2, 3])])
-
-    nodes = [
-        h.make_node("Constant", [], ["yes"], value=numpy_helper.from_array(np.array(True))),
-        h.make_node(
-            "If", ["yes"], ["z"], "choose", then_branch=branch("Relu"), else_branch=branch("Neg")
-        ),
-        h.make_node("Neg", ["z"], ["y"], "last"),
-    ]
+    nodes = nodes_of("""
+        yes = Constant <value = bool {1}> ()
+        [choose] z = If (yes) <then_branch = a () => (float[2,3] t) { t = Relu(x) },
+                               else_branch = b () => (float[2,3] e) { e = Neg(x) }>
+        [last] y = Neg(z)
+    """)
     _, reference = _export(_save(tmp_path / "inner.onnx", nodes), tmp_path / "cache")
     (disagreement,) = reference.disagreements
     assert (disagreement.node, disagreement.operator) == ("choose", "If")
@@ -112,16 +106,10 @@ def test_a_difference_in_an_inner_graph_is_one_of_the_node_that_holds_it(tmp_pat
 
 @pytest.mark.usefixtures("broken_relu")
 def test_the_node_is_found_where_weights_lie_in_another_file(tmp_path: Path) -> None:
-    weights = {"w": np.ones((2, 3), np.float32)}
-    nodes = [h.make_node("Add", ["x", "w"], ["a"], "add"), h.make_node("Relu", ["a"], ["y"], "cut")]
+    nodes = nodes_of("[add] a = Add(x, w) [cut] y = Relu(a)")
+    model = graph(nodes, [X], [Y], {"w": np.ones((2, 3), np.float32)})
     path = tmp_path / "outside.onnx"
-    onnx.save(
-        graph(nodes, [X], [Y], weights),
-        path,
-        save_as_external_data=True,
-        location="weights.bin",
-        size_threshold=0,
-    )
+    onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
     _, reference = _export(path, tmp_path / "cache")
     (disagreement,) = reference.disagreements
     assert (disagreement.node, disagreement.operator, disagreement.no_node) == ("cut", "Relu", "")
@@ -212,7 +200,7 @@ def test_a_data_set_beside_several_models_is_of_one_of_them_and_nobody_knows_whi
     tmp_path: Path,
 ) -> None:
     first = _save(tmp_path / "a.onnx")
-    second = _save(tmp_path / "b.onnx", [h.make_node("Neg", ["x"], ["y"])])
+    second = _save(tmp_path / "b.onnx", nodes_of("y = Neg(x)"))
     _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
     for path in (first, second):
         model, reference = _export(path, tmp_path / "cache")
@@ -235,31 +223,21 @@ def test_data_that_bears_the_name_of_its_model_is_of_that_one_alone(tmp_path: Pa
     assert (references["b"].by, dict(references["b"].missing)) == (BOTH, {})
 
 
-@pytest.mark.usefixtures("broken_relu")
-def test_a_size_in_which_references_differ_stays_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_size_in_which_references_differ_stays_open_and_may_be_a_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: bool
 ) -> None:
     """An engine given the wrong size of an output would fail where it is right."""
     monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
     path = _save(tmp_path / "open.onnx", nodes_of("y = Relu(x)"), tensor("y", ["rows", 3]))
-    model, reference = _export(path, tmp_path / "cache")
-    assert reference.disagreements[0].relative is None
-    assert model.outputs[0].shape == ("rows", 3)
-
-
-@pytest.mark.usefixtures("broken_relu")
-@pytest.mark.parametrize("checked", [True, False])
-def test_a_state_is_taken_if_one_reference_gives_its_shape(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: bool
-) -> None:
-    monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
-    path = _save(tmp_path / "stream.onnx", [h.make_node("Relu", ["x"], ["y"])])
-    states = {"y": "x"}
     request = ExportRequest(
-        str(path), states=states, checked=checked, cache_dir=str(tmp_path / "cache")
+        str(path), states={"y": "x"}, checked=checked, cache_dir=str(tmp_path / "cache")
     )
     model, _ = export(request)
     assert [(pair.output, pair.input) for pair in model.states] == [("y", "x")]
+    if checked:
+        assert only_reference(model).disagreements[0].relative is None
+        assert model.outputs[0].shape == ("rows", 3)
 
 
 @pytest.mark.usefixtures("broken_relu", "second_engine")
