@@ -4,8 +4,7 @@ were skipped.
 First what measures nothing, on all cores at once; then, one after another, what must have the
 machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`. What takes long
 and rarely breaks is left to `make soak`: `python -m tests --rare`. `python -m tests --fast` runs
-what starts no process, window or session (`tests/fast.py`). `python -m tests --cost` prints at its
-end which folders, files and tests took the processor's time (`tests/cost.py`).
+what starts no process, window or session (`tests/fast.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.cost import cost_tables, costs
 from tests.parallel import on_all_cores
 
 PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ("--only-alone",)))
@@ -29,7 +27,6 @@ SELECTIONS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "--fast": (("not alone and not rare", (*on_all_cores(), "--only-fast")),),
 }
 """The parts of the suite that an option of ours names, in place of `PARTS`."""
-_COST = "--cost"
 _WITHOUT_SKIPS = ("-r", "fExX")
 """pytest's own summary has a line for each file and line that skips."""
 NOTHING_CHOSEN = 5
@@ -39,15 +36,13 @@ NOTHING_CHOSEN = 5
 def main(arguments: Sequence[str]) -> int:
     start_s = time.monotonic()
     parts = next((SELECTIONS[name] for name in arguments if name in SELECTIONS), PARTS)
-    asks_cost = _COST in arguments
-    arguments = [argument for argument in arguments if argument not in (*SELECTIONS, _COST)]
+    arguments = [argument for argument in arguments if argument not in SELECTIONS]
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     # Qt sets the locale of a process, by which Python would read what later children print.
     environment["PYTHONUTF8"] = "1"
     counts: Counter[str] = Counter()
     skip_reasons: Counter[str] = Counter()
-    cpu_s: dict[tuple[str, str], float] = {}
     codes = []
     with tempfile.TemporaryDirectory() as folder:
         for part, (markers, how) in enumerate(parts):
@@ -59,16 +54,11 @@ def main(arguments: Sequence[str]) -> int:
                 "-p",
                 "tests.fast",
                 f"--junit-xml={report}",
-                *(("-p", "tests.cost") if asks_cost else ()),
                 *arguments,
             ]
             codes.append(subprocess.run(command, env=environment, check=False).returncode)
             counts += counted(report)
             skip_reasons += reasons(report)
-            cpu_s.update(costs(report))
-    if asks_cost:
-        times = os.times()
-        sys.stdout.write(f"\n{cost_tables(cpu_s, times.children_user + times.children_system)}\n")
     for reason, count in skip_reasons.most_common():
         sys.stdout.write(f"skipped {count}: {reason}\n")
     summary = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
