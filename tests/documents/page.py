@@ -25,7 +25,14 @@ from app.present.document import (
 from app.present.terminal import as_markdown
 from runtimes.errors import Unsupported
 from tests.checkout import ROOT
-from tests.runtimes.fpga.published import Predicted, Row, left_out_errors, predict, read_rows
+from tests.runtimes.fpga.published import (
+    GROUPS,
+    Predicted,
+    Row,
+    held_out_errors,
+    predict,
+    read_rows,
+)
 
 PUBLISHED = ROOT / "assets" / "published"
 
@@ -146,7 +153,7 @@ def blocks() -> Iterator[Block]:
 def _cards() -> Iterator[Block]:
     rows = read_rows()
     predictions = [predict(row) for row in rows if row.fits]
-    left_out = left_out_errors(predictions)
+    left_out = held_out_errors(predictions, GROUPS["a row"])
     yield Heading("VOLLO: latencies")
     yield Paragraph(
         "Simulated; the simulated card's page has each row. The constants of its model were fitted "

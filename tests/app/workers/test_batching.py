@@ -39,38 +39,6 @@ def doubling(tmp_path: Path) -> ExportedModel:
     return float_model(path, {"x": sizes}, {"y": sizes}, references)
 
 
-def test_of_even_arrivals_every_place_of_a_batch_has_the_latency_of_the_formula(
-    measure: Measure, doubling: ExportedModel
-) -> None:
-    """Every 20 ms one, four make a batch of 3 ms and 0.5 ms for each: place k takes
-    (3 - k) * 20 + 5 ms, and all four of a batch as much more as it was late and ran longer."""
-    result, records, _ = measure(
-        "fake",
-        model=doubling,
-        options={"latency_us": 3000.0, "per_input_us": 500.0},
-        scenario="rate:50/s",
-        batcher=Batcher(4, 200e3),
-    )
-    assert result.status == "ok", result.reason
-    assert result.concurrency == 1
-    assert result.open_loop is not None
-    # How many requests bring the queue into its steady state follows from the warm-up's times.
-    due = result.open_loop.due
-    assert (due - result.open_loop.start_requests, result.open_loop.left) == (31, 0)
-    full = records[-due : len(records) - due % 4].reshape(-1, 4)
-    rest = records[len(records) - due % 4 :]
-    assert (np.diff(full["scheduled_ns"].ravel()) == 20 * MS).all()
-    assert not np.ptp(full["started_ns"], axis=1).any()
-    latency = full["finished_ns"] - full["scheduled_ns"]
-    excess_ns = latency - (np.arange(3, -1, -1) * 20 + 5) * MS
-    late = full["started_ns"][:, 0] - full["scheduled_ns"][:, 3]
-    longer = (full["finished_ns"] - full["started_ns"])[:, 0] - 5 * MS
-    assert (late >= 0).all()
-    assert (longer >= 0).all()
-    assert (excess_ns == (late + longer)[:, None]).all()
-    assert (rest["started_ns"] >= rest["scheduled_ns"][:1] + 200 * MS).all()
-
-
 @pytest.mark.parametrize("wait_us", [0.0, 2000.0])
 def test_an_engine_answers_every_batch_rightly_and_each_request_has_a_record(
     measure: Measure, doubling: ExportedModel, wait_us: float

@@ -9,11 +9,9 @@ import pytest
 
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, RECORD, WARMUP
 from app.cases.scenario import Condition, Shapes
-from app.sweep.scheduling.round_jobs import condition_obstacle, limits_under
+from app.sweep.scheduling.round_jobs import limits_under
 from app.workers.sampling import MAXIMUM_SAMPLES, downsample, sampling_rate
 from exporters.types import PACKAGED, ExportedModel, Reference, axes_key, save_reference
-from runtimes.fake import Fake
-from runtimes.fpga.runtime import Fpga
 from tests.app.sweep.sweeps import write_add_graph
 from tests.app.workers.conftest import SHORT, Measure, float_model
 
@@ -78,11 +76,6 @@ def block(runs: int, warming: int = 5) -> np.ndarray:
     records["phase"] = MEASURED
     records["phase"][:warming] = WARMUP
     return records
-
-
-def test_a_card_that_is_simulated_does_not_warm_up() -> None:
-    assert "a simulated card is as fast under sustained:3s" in condition_obstacle(SUSTAINED, Fpga())
-    assert condition_obstacle(SUSTAINED, Fake()) == ""
 
 
 def test_half_an_hour_of_short_runs_keeps_what_a_folder_holds() -> None:

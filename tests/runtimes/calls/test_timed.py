@@ -132,26 +132,6 @@ def test_a_paced_run_is_due_a_gap_after_the_last_and_never_begins_before(wait: s
     assert all(due <= begin for due, begin in zip(scheduled_ns, started_ns, strict=True))
 
 
-def test_arrivals_are_served_once_each_in_their_order_by_whichever_lane_is_free() -> None:
-    lanes, arrivals = 3, 60
-    due = time.perf_counter_ns() + 20_000_000 + np.arange(arrivals) * 300_000
-    following = array("q", [0])
-    served_runs: list[list[tuple[int, int, int]]] = [[] for _ in range(lanes)]
-
-    def serve(lane: int) -> None:
-        times = room(arrivals)
-        count = TimedCalls([sleeping(0.0005)]).serve(*times, due, following, FOREVER)
-        served_runs[lane] = [(times[0][i], times[1][i], times[2][i]) for i in range(count)]
-
-    in_threads(lanes, serve)
-    everything = sorted(run for lane in served_runs for run in lane)
-    assert [run[0] for run in everything] == due.tolist()
-    assert all(due_ns <= begin < end for due_ns, begin, end in everything)
-    for lane in served_runs:
-        assert [run[0] for run in lane] == sorted(run[0] for run in lane)
-    assert sum(len(lane) > 0 for lane in served_runs) > 1
-
-
 def test_what_was_not_begun_in_time_is_left() -> None:
     now = time.perf_counter_ns()
     due = now + np.arange(100) * 1_000_000
@@ -240,18 +220,3 @@ def test_a_lane_that_gives_up_lets_the_others_go() -> None:
     in_threads(2, answer)
     # The third it may have begun before it saw that the other had given up.
     assert np.count_nonzero(np.array(other[1]) >= 0) in (2, 3)
-
-
-def test_every_request_is_taken_once_by_whichever_lane_is_free() -> None:
-    following, counts = array("q", [0]), [0, 0, 0]
-    times = [room(60) for _ in counts]
-
-    def take(lane: int) -> None:
-        counts[lane] = TimedCalls([sleeping(0.0005)]).take(*times[lane], 60, following)
-
-    in_threads(3, take)
-    assert sum(counts) == 60
-    assert sum(count > 0 for count in counts) > 1
-    for (_, started_ns, finished_ns), count in zip(times, counts, strict=True):
-        assert all(begin < end for begin, end in zip(started_ns[:count], finished_ns, strict=False))
-        assert set(started_ns[count:]) <= {-1}

@@ -94,25 +94,23 @@ def test_closing_waits_on_its_own_device_whichever_is_current(driver: Driver) ->
 
 
 @pytest.mark.parametrize(
-    ("full", "memory"), [("device", "the GPU's memory"), ("host", "the host's page-locked memory")]
+    ("host_code", "kind", "told"),
+    [
+        (0, OutOfMemory, "the GPU's memory"),
+        (2, OutOfMemory, "the host's page-locked memory"),
+        (ILLEGAL_ADDRESS, CompileFault, ""),
+    ],
 )
-def test_a_lack_of_memory_names_which(gpu: Gpu, driver: Driver, full: str, memory: str) -> None:
-    if full == "device":
-        driver.memory(0)
-    else:
-        driver.refuse_host(2)
+def test_a_lack_of_memory_names_which(
+    gpu: Gpu, driver: Driver, host_code: int, kind: type[Exception], told: str
+) -> None:
+    driver.memory(0)
+    driver.refuse_host(host_code)
     with pytest.raises(CudaError) as exc_info:
-        gpu.pinned((4,), np.dtype(np.float32)) if full == "host" else gpu.device_buffer(16)
+        gpu.pinned((4,), np.dtype(np.float32)) if host_code else gpu.device_buffer(16)
     fault = compile_fault(exc_info.value)
-    assert isinstance(fault, OutOfMemory)
-    assert str(fault).startswith(memory)
-
-
-def test_another_error_of_the_driver_is_no_lack_of_memory(gpu: Gpu, driver: Driver) -> None:
-    driver.refuse_host(ILLEGAL_ADDRESS)
-    with pytest.raises(CudaError) as exc_info:
-        gpu.pinned((4,), np.dtype(np.float32))
-    assert isinstance(compile_fault(exc_info.value), CompileFault)
+    assert type(fault) is kind
+    assert str(fault).startswith(told)
 
 
 @pytest.mark.parametrize("sync", ["spin", "block"])

@@ -32,29 +32,9 @@ def scripted(graphs: Graphs, **options: OptionValue) -> Session:
 class TestFake(RuntimeContract):
     name = "fake"
     untried = frozenset(f"fail={failure}" for failure in FAILURES)
-
-    def test_single_steps_equal_the_whole_sequence(self, runtime: Runtime, graphs: Graphs) -> None:
-        """It computes nothing, so that a stream only repeats itself, without an error."""
-        reference = reference_of(graphs.step, 1)
-        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
-            lane = session.lanes[0]
-            lane.bind(reference.inputs)
-            for _ in range(STEPS):
-                lane.run()
-                lane.advance()
-                assert agrees(lane.outputs(), reference)
-
-    def test_inputs_fed_between_runs_leave_the_states_alone(
-        self, runtime: Runtime, graphs: Graphs
-    ) -> None:
-        """What it answers does not depend on what it is fed."""
-        reference = reference_of(graphs.step, 1)
-        with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
-            lane = session.lanes[0]
-            lane.bind(reference.inputs)
-            lane.feed({"x": reference.inputs["x"] + 1})
-            lane.run()
-            assert agrees(lane.outputs(), reference)
+    # It computes nothing, so that its streams only repeat themselves.
+    test_single_steps_equal_the_whole_sequence = None  # type: ignore[assignment]
+    test_inputs_fed_between_runs_leave_the_states_alone = None  # type: ignore[assignment]
 
     @pytest.mark.parametrize("fed_in_turn", [False, True])
     def test_states_go_on_in_the_loop_that_times_the_runtime(

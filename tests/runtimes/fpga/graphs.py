@@ -126,24 +126,6 @@ def lstm_step(
     return builder
 
 
-def lstm_sequence(layers: int, hidden_size: int, length: int) -> ModelBuilder:
-    """LSTM layers over a whole sequence from zero state."""
-    builder = ModelBuilder()
-    x = builder.input("x", [length, 1, hidden_size])
-    for _ in range(layers):
-        every = builder.add(
-            "LSTM",
-            x,
-            builder.weights(1, 4 * hidden_size, hidden_size),
-            builder.weights(1, 4 * hidden_size, hidden_size),
-            outputs=1,
-            hidden_size=hidden_size,
-        )
-        x = builder.add("Squeeze", every, builder.constant(np.array([1])))
-    builder.output(x)
-    return builder
-
-
 def mlp(*widths: int, batch: int = 1) -> ModelBuilder:
     """Dense layers with ReLU between them."""
     builder = ModelBuilder()

@@ -1,8 +1,8 @@
 """Predictions for the newest link table: every catalogue network that a card holds, and batches.
 
 `python -m tests.runtimes.fpga.predictions [--graphs FOLDER]` writes
-runtimes/fpga/predictions_sdk27.csv and says of the other networks why no card holds them. Torch
-exports the graphs into the folder (default: one that is removed); what lies there is used as it is.
+runtimes/fpga/predictions_sdk27.csv and says of the other networks why no card holds them. The
+graphs are exported into the folder as into a cache (default: one that is removed).
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from exporters import install_layout
+from exporters.messages import ExportRequest
+from exporters.models import catalogue
 from exporters.types import GraphlapError
+from exporters.worker import export
 from runtimes import fpga
 from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion
@@ -25,8 +29,8 @@ from runtimes.fpga.card.compiler import compile_lowered
 from runtimes.fpga.card.timing import fidelity, latency_us, simulate, transfer
 from runtimes.fpga.cards import card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.graph.importer import load
 from runtimes.fpga.lower import lower
-from tests.runtimes.fpga.catalogue_graphs import graphs
 from tests.runtimes.fpga.graphs import cnn_step, lstm_step, mlp
 from tests.runtimes.fpga.published import read_rows
 
@@ -78,12 +82,19 @@ def rows(networks: Iterable[Network]) -> Iterator[tuple[str, ...]]:
 
 
 def catalogue_networks(folder: Path) -> Iterator[Network]:
-    """All networks of the catalogue at its sizes, as far as they can be exported."""
-    for name, graph in graphs(folder):
-        if isinstance(graph, GraphlapError):
-            sys.stderr.write(f"{name}: {graph}\n")
-        else:
-            yield name, 1, graph
+    """All networks of the catalogue at its sizes whose weights could fit a card."""
+    most_weights = max(card.tiles * card.block**2 for card in map(load_card, card_keys()))
+    table = install_layout.asset("catalogue.csv").read_text("utf-8").splitlines()
+    weights = {row["name"]: int(row["parameters"] or 0) for row in csv.DictReader(table)}
+    for name in catalogue.names():
+        if weights[name] > most_weights:
+            sys.stderr.write(f"{name}: {weights[name]} weights fit no card\n")
+            continue
+        try:
+            model, _ = export(ExportRequest(name, cache_dir=str(folder)))
+            yield name, 1, load(model.path, model.axes)
+        except GraphlapError as error:
+            sys.stderr.write(f"{name}: {error}\n")
 
 
 def text(folder: Path) -> str:

@@ -43,6 +43,10 @@ class Row:
     def idle_us(self) -> float:
         return math.inf if self.pacing == "spaced" else 0.0
 
+    def error(self, mean_us: float) -> float:
+        """Of a mean, in per cent."""
+        return (mean_us / (self.mean_us or math.nan) - 1) * 100
+
     def builder(self, name: str = "graph") -> ModelBuilder:
         step = cnn_step if self.family == "cnn" else lstm_step
         return step(self.layers, self.width, name=name)
@@ -80,8 +84,7 @@ class Predicted:
     @property
     def mean_error(self) -> float:
         """Per cent."""
-        assert self.row.mean_us is not None
-        return (self.mean_us / self.row.mean_us - 1) * 100
+        return self.row.error(self.mean_us)
 
     @property
     def p99_error(self) -> float:
@@ -121,16 +124,6 @@ def fit(predictions: Sequence[Predicted]) -> np.ndarray:
     return np.linalg.lstsq(design, rest, rcond=None)[0]
 
 
-def left_out_errors(predictions: Sequence[Predicted]) -> list[float]:
-    """Per cent, each row predicted with constants that were fitted without it."""
-    errors = []
-    for i, prediction in enumerate(predictions):
-        constants = fit([*predictions[:i], *predictions[i + 1 :]])
-        us = float(np.dot(constants, uses(prediction.row))) + prediction.cycles_us
-        errors.append((us / (prediction.row.mean_us or math.nan) - 1) * 100)
-    return errors
-
-
 def held_out_errors(
     predictions: Sequence[Predicted], group_of: Callable[[Row], object]
 ) -> list[float]:
@@ -148,7 +141,7 @@ def held_out_errors(
         for p in predictions:
             if group_of(p.row) == group:
                 us = _nearest_us(p.row, constants, known_names) + p.cycles_us
-                errors[p.row] = (us / (p.row.mean_us or math.nan) - 1) * 100
+                errors[p.row] = p.row.error(us)
     return [errors[p.row] for p in predictions]
 
 
@@ -198,9 +191,7 @@ def always_ahead_errors(predictions: Sequence[Predicted]) -> list[float]:
         ahead_predictions.append(replace(p, cycles_us=schedule.cycles / program.card.clock_mhz))
     constants = fit(ahead_predictions)
     return [
-        ((float(np.dot(constants, uses(p.row))) + p.cycles_us) / (p.row.mean_us or math.nan) - 1)
-        * 100
-        for p in ahead_predictions
+        p.row.error(float(np.dot(constants, uses(p.row))) + p.cycles_us) for p in ahead_predictions
     ]
 
 
@@ -211,26 +202,22 @@ def table(predictions: Sequence[Predicted]) -> str:
         "| published p99 | model | error |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    left_out = left_out_errors(predictions)
-    for p, error in zip(predictions, left_out, strict=True):
-        row = p.row
+    left_out = held_out_errors(predictions, GROUPS["a row"])
+    zipped = list(zip(predictions, left_out, strict=True))
+    for p, error in zipped:
+        given = p.row
         lines.append(
-            f"| {row.model} | {row.card} | {row.release} | {row.pacing} | {row.mean_us} "
+            f"| {given.model} | {given.card} | {given.release} | {given.pacing} | {given.mean_us} "
             f"| {p.mean_us:.2f} | {p.mean_error:+.1f} % | {error:+.1f} % "
-            f"| {row.p99_us} | {p.p99_us:.2f} | {p.p99_error:+.1f} % |"
+            f"| {given.p99_us} | {p.p99_us:.2f} | {p.p99_error:+.1f} % |"
         )
-    means, p99s = (
-        [abs(e) for e in es]
-        for es in ([p.mean_error for p in predictions], [p.p99_error for p in predictions])
-    )
-    errors = [abs(error) for error in left_out]
-    lines.append(
-        f"| mean of the absolute errors | | | | | | {np.mean(means):.1f} % "
-        f"| {np.mean(errors):.1f} % | | | {np.mean(p99s):.1f} % |"
-    )
-    lines.append(
-        f"| worst | | | | | | {max(means):.1f} % | {max(errors):.1f} % | | | {max(p99s):.1f} % |"
-    )
+    sizes = np.abs([[p.mean_error, error, p.p99_error] for p, error in zipped])
+    for name, row in (
+        ("mean of the absolute errors", sizes.mean(axis=0)),
+        ("worst", sizes.max(axis=0)),
+    ):
+        mean, held_out, p99 = (f"{size:.1f} %" for size in row)
+        lines.append(f"| {name} | | | | | | {mean} | {held_out} | | | {p99} |")
     return "\n".join(lines)
 
 

@@ -12,9 +12,7 @@ PLACE = "; GPU=0 ; hostname=h ; file=/onnxruntime_src/x.cc ; line=129 ; expr=f()
 RAISED = "[ONNXRuntimeError] : 1 : FAIL : "
 FAILURES = [
     ("CUDA failure 700: an illegal memory access was encountered ", "illegal memory access", "700"),
-    ("CUDA failure 103: the driver is not valid ", "the driver is not valid", "103"),
     ("CUDNN failure 5000: CUDNN_STATUS_EXECUTION_FAILED ", "CUDNN_STATUS_EXECUTION_FAILED", "5000"),
-    ("CUBLAS failure 13: CUBLAS_STATUS_EXECUTION_FAILED ", "CUBLAS_STATUS_EXECUTION_FAILED", "13"),
     ("CUDNN_FE failure 11: CUDNN_BACKEND_API_FAILED ", "CUDNN_BACKEND_API_FAILED", "11"),
     ("CUDA error cudaErrorLaunchFailure:unspecified launch failure", "launch failure", "cudaError"),
 ]

@@ -48,37 +48,6 @@ def time_in_c(session: Session, count: int) -> None:
 
 
 @BUILDS
-def test_the_row_can_say_which_build_ran_and_in_which_precision(graphs: Graphs, build: str) -> None:
-    with opened(graphs.dense, {"batch": 1}, call="c", build=build) as session:
-        execution = session.execution
-        where = {"module": "Python module", "library": "libonnxruntime"}[build]
-        assert where in execution.call_path
-        assert execution.precision == "fp32"
-        assert {placement.provider for placement in execution.placement} == {"CPUExecutionProvider"}
-
-
-@BUILDS
-def test_an_output_of_unknown_size_is_the_engine_s_and_is_read_and_poisoned(
-    graphs: Graphs, build: str
-) -> None:
-    model = graphs.save(
-        "nonzero",
-        [node("NonZero", ["x"], ["y"])],
-        [vector("x", "float32", 6)],
-        [vector("y", "int64", 1, "found")],
-    )
-    with opened(model, {}, call="c", build=build) as session:
-        lane = session.lanes[0]
-        for values, expected_positions in (([0, 1, 0, 2, 3, 0], [1, 3, 4]), ([0] * 6, [])):
-            lane.bind({"x": np.array(values, np.float32)})
-            time_in_c(session, 2)
-            assert lane.outputs()["y"].tolist() == [expected_positions]
-        lane.poison()
-        assert lane.outputs().get("y", np.empty(0)).size == 0
-        assert "allocated by the engine" in session.execution.call_path
-
-
-@BUILDS
 def test_a_run_that_fails_in_c_names_the_node(graphs: Graphs, build: str) -> None:
     model = graphs.save(
         "gather_outside",

@@ -56,20 +56,6 @@ def test_a_file_newer_than_the_engine_is_unsupported(
     assert "999" in fault.cause
 
 
-def test_missing_external_data_is_a_compile_fault_that_names_the_file(graphs: Graphs) -> None:
-    model = graphs.save(
-        "external",
-        [node("MatMul", ["x", "w"], ["y"])],
-        [vector("x", "float32", 1, 64)],
-        [vector("y", "float32", 1, 64)],
-        [constant("w", weights(64, 64))],
-    )
-    proto = onnx.load(model.path)
-    onnx.save(proto, model.path, save_as_external_data=True, location="external.weights")
-    (graphs.folder / "external.weights").unlink()
-    assert "external.weights" in refusal("ort-cpu", model).cause
-
-
 def test_an_axis_that_the_graph_cannot_take_fails_in_the_run_and_names_the_node(
     graphs: Graphs,
 ) -> None:

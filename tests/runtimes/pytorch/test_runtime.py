@@ -32,16 +32,8 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"
 )
 
-LSTM_MODULE = """
+FACTORIES = """
 import torch
-
-class Recurrent(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.lstm = torch.nn.LSTM(4, 4, batch_first=True)
-
-    def forward(self, x):
-        return self.lstm(x)[0]
 
 class Branching(torch.nn.Module):
     def forward(self, x):
@@ -60,9 +52,6 @@ class Pictures(torch.nn.Module):
 
 def pictures():
     return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
-
-def recurrent():
-    return Recurrent(), {"x": torch.zeros(1, 3, 4)}
 
 def branching():
     return Branching(), {"x": torch.zeros(1, 3, 4)}
@@ -144,7 +133,7 @@ def test_pictures_lie_as_the_option_says(
 
 def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
     file = tmp_path / "modules.py"
-    file.write_text(LSTM_MODULE)
+    file.write_text(FACTORIES)
     shape = ("batch", 3, 4)
     return replace(
         graphs.dense,
@@ -163,22 +152,6 @@ def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: 
         assert computes(lane, reference)
         assert streams(lane)
     assert any((Path(compiled.cache_dir) / "inductor").rglob("*.so"))
-
-
-@pytest.mark.rare
-def test_a_compiled_lstm_is_compiled_and_not_left_eager(
-    graphs: Graphs, tmp_path: Path, compiled: Settings
-) -> None:
-    model = from_text(graphs, tmp_path, "recurrent")
-    x = weights(1, 3, 4)
-    graphs_before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    results = []
-    for settings in (ONE_THREAD, compiled):
-        with TorchCpu().compile(model, {"batch": 1}, settings) as session:
-            results.append(given(session, x))
-    eager, whole = results
-    assert np.allclose(eager, whole, atol=1e-5)
-    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before + 1
 
 
 def test_a_module_that_cannot_be_compiled_whole_is_unsupported(

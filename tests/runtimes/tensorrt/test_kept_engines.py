@@ -18,7 +18,7 @@ from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.tensorrt.build import TENSORRT
-from runtimes.tensorrt.errors import Log, plain
+from runtimes.tensorrt.errors import Log
 from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.contract import agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs, vector
@@ -181,31 +181,6 @@ def test_nothing_can_be_laid_out_for_it_on_the_device_or_recorded(
         TensorRt().compile(finder(graphs), {"batch": 1}, Settings(options=options))
     assert remedy in exc_info.value.remedy
     assert driver.live == 0
-
-
-# As TensorRT 10 and TensorRT for RTX 1.7 wrote them.
-SAID = {
-    'creator && "Plugin not found, are the plugin name, version, and namespace correct?"': (
-        "Plugin not found, are the plugin name, version, and namespace correct?"
-    ),
-    "Invalid Node - mm\nITensor::getDimensions: Error Code 4: API Usage Error (mm: last dimension "
-    "of input0 = 64 and second to last dimension of input1 = 63 but must match. In validate at "
-    "/_src/optimizer/api/layers/matrixMultiplyLayer.cpp:192)\n[checkMacros.cpp::catchCudaError::250]"
-    " Error Code 1: Cuda Runtime (In catchCudaError)": (
-        "API Usage Error (mm: last dimension of input0 = 64 and second to last dimension of "
-        "input1 = 63 but must match)"
-    ),
-    "IBuilder::buildSerializedNetwork: Error Code 1: Myelin ([pass.cpp:337: "
-    "check_turing_op_compatibility] Cannot compile operation 'mm' for Turing (SM75): FP32 GEMM is "
-    "not supported. In compileGraph at /_src/optimizer/myelin/codeGenerator.cpp:2012)": (
-        "Myelin (Cannot compile operation 'mm' for Turing (SM75): FP32 GEMM is not supported)"
-    ),
-}
-
-
-@pytest.mark.parametrize("said", SAID)
-def test_a_message_is_told_without_the_positions_in_tensorrts_sources(said: str) -> None:
-    assert plain(said) == SAID[said]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from exporters.diagnostics import diagnostic
 from runtimes.cuda.options import stated
 from runtimes.execution import OpTime
-from runtimes.session.precision import refuse_wider
 from runtimes.tensorrt import layers as operators
 from runtimes.tensorrt.layers import Layer, claimed, described_layers
 
@@ -87,12 +86,6 @@ def test_layers_of_two_precisions_are_said() -> None:
     assert precision == "fp16+fp32"
     nodes = ("gemm 'b' in fp32",)
     assert warning == diagnostic("mixed_precision", precision="fp16", wider=1, nodes=nodes)
-
-
-def test_a_mixed_claim_is_refused_only_where_nothing_of_it_is_as_narrow_as_asked() -> None:
-    refuse_wider("int8", "int8+fp16", "an engine")
-    with pytest.raises(Exception, match="of this int8 graph in fp16\\+fp32"):
-        refuse_wider("int8", "fp16+fp32", "an engine")
 
 
 def test_rounded_operands_are_told_in_a_mixed_claim_too() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import subprocess
 import sys
 import time
@@ -25,7 +24,6 @@ from runtimes.calls import TimedCalls
 from runtimes.cuda.driver import CudaError
 from runtimes.errors import NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.session.precision import refuse_wider
 from runtimes.session.session_group import compile_sessions
 from runtimes.tensorrt.build import TENSORRT
 from runtimes.tensorrt.runtime import TensorRt
@@ -262,24 +260,6 @@ def test_a_recorded_graph_copies_from_locked_memory_alone(graphs: Graphs) -> Non
         TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
     options["boundary"] = "device"
     TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
-
-
-def test_a_product_in_a_wider_type_is_named_in_what_the_row_claims(
-    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An int8 engine whose product runs in Half beside a fused layer that reads Int8."""
-    layers = [
-        {"Name": "a", "LayerType": "gemm", "Inputs": [{"Format/Datatype": "Half"}]},
-        {"Name": "b", "LayerType": "kgen", "Inputs": [{"Format/Datatype": "Int8"}]},
-    ]
-    description = json.dumps({"Layers": layers})
-    monkeypatch.setattr(
-        stand_in.EngineInspector, "get_engine_information", lambda self, form: description
-    )
-    with compiled(graphs) as session:
-        assert session.execution.precision == "fp16"
-        with pytest.raises(Unsupported, match="in fp16"):
-            refuse_wider("int8", session.execution.precision, "tensorrt")
 
 
 def test_closing_gives_everything_back(graphs: Graphs, driver: Driver) -> None:

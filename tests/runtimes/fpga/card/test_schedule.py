@@ -255,11 +255,6 @@ def test_memory_outside_the_chip_can_be_full_too() -> None:
         compile_graph(image(64).graph(), with_memory(10_000, external_bytes=100_000))
 
 
-def test_without_a_part_the_limit_is_unknown() -> None:
-    memory = compile_graph(image(64).graph(), replace(V80, part=None)).memory
-    assert (memory.limit_bytes, memory.spilled_bytes) == (None, 0)
-
-
 def test_work_ahead_of_spilled_state_is_counted() -> None:
     graph = cnn_step(2, 64).graph()
     all_spilled = compile_graph(graph, with_memory(0))

@@ -192,10 +192,6 @@ FUSED: dict[str, tuple[str, list[list[str]]]] = {
         "c = Conv(x, w) y = Add(c, v4)",
         [["Conv"], ["Add"]],
     ),
-    "no row of weights holds one value for each element": (
-        "c = Conv(x, w) y = Add(c, plane)",
-        [["Conv"], ["Add"]],
-    ),
     "no row of weights holds one value for each of a batch": (
         "c = Conv(x, w) y = Add(c, planes)",
         [["Conv"], ["Add"]],
@@ -219,7 +215,7 @@ FUSED: dict[str, tuple[str, list[list[str]]]] = {
 }
 SHAPES = {
     **{"w": (8, 4, 3), "v4": (4,), "v8": (8,), "column": (8, 1), "row": (1, 8, 1)},
-    **{"plane": (8, 4), "planes": (2, 8, 4), "plane_of_rows": (3, 8), "square": (6, 6)},
+    **{"planes": (2, 8, 4), "plane_of_rows": (3, 8), "square": (6, 6)},
 }
 
 

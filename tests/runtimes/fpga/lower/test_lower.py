@@ -15,7 +15,13 @@ from runtimes.fpga.lower.builder import Freshness
 from runtimes.fpga.lower.steps import ElementStep, Lowered, MatrixStep, Vectors
 from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.operator import OPERATORS
-from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_sequence, lstm_step, mlp
+from tests.runtimes.fpga.graphs import (
+    FLOAT,
+    ModelBuilder,
+    cnn_step,
+    lstm_step,
+    mlp,
+)
 
 
 def lowered(builder: ModelBuilder) -> Lowered:
@@ -30,23 +36,18 @@ def vectors(result: Lowered) -> list[tuple[Vectors, ...]]:
     return [step.vectors for step in result.steps if isinstance(step, MatrixStep)]
 
 
-def single(op: str, *extra: np.ndarray) -> ModelBuilder:
+def single(
+    op: str, shape: list[int], *extra: np.ndarray | str, kind: int = FLOAT, **attributes: Any
+) -> ModelBuilder:
     builder = ModelBuilder()
-    x = builder.input("x", [1, 4])
-    builder.output(builder.add(op, x, *(builder.constant(e) for e in extra)))
+    x = builder.input("x", shape, kind)
+    names = [e if isinstance(e, str) else builder.constant(e) for e in extra]
+    builder.output(builder.add(op, x, *names, **attributes), kind=kind)
     return builder
 
 
 def weights(*shape: int) -> np.ndarray:
     return np.ones(shape, np.float32)
-
-
-def one(op: str, shape: list[int], *extra: np.ndarray | str, **attributes: Any) -> Lowered:
-    builder = ModelBuilder()
-    x = builder.input("x", shape)
-    names = [e if isinstance(e, str) else builder.constant(e) for e in extra]
-    builder.output(builder.add(op, x, *names, **attributes))
-    return lowered(builder)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_convolutions_and_products(
     matrix: tuple[int, int, tuple[int, ...]],
     count: int,
 ) -> None:
-    result = one(op, shape, weights(*weight), **attributes)
+    result = lowered(single(op, shape, weights(*weight), **attributes))
     assert shapes(result) == [matrix]
     assert vectors(result) == [(Vectors(count, matrix[2]),)]
 
@@ -103,23 +104,6 @@ def test_a_second_operand_that_is_computed_is_written_to_tiles_first() -> None:
     assert vectors(result) == [(Vectors(3, (16,)),)]
 
 
-def test_a_streaming_convolution_is_split_at_the_held_taps() -> None:
-    result = lowered(cnn_step(2, 32, taps=8))
-    assert shapes(result) == [(1, 32, (32, 224))] * 2
-    assert vectors(result) == [(Vectors(1, (32,), (224,)),)] * 2
-
-
-def test_an_lstm_step_is_split_at_its_held_state() -> None:
-    result = lowered(lstm_step(2, 16, outputs=4))
-    assert shapes(result) == [(1, 64, (16, 16)), (1, 64, (16, 16)), (1, 4, (16,))]
-    assert vectors(result) == [
-        (Vectors(1, (16,), (0, 16)),),
-        (Vectors(1, (16,), (0, 16)),),
-        (Vectors(1, (16,)),),
-    ]
-    assert [step.recurrent for step in result.steps] == [True] * 4 + [False]
-
-
 @pytest.mark.parametrize(
     ("linear_before_reset", "matrices", "steps"),
     [(1, [(1, 24, (4, 8))], 2), (0, [(1, 16, (4, 8)), (1, 8, (4, 8))], 4)],
@@ -127,34 +111,19 @@ def test_an_lstm_step_is_split_at_its_held_state() -> None:
 def test_a_gru_waits_for_its_reset_gate_where_that_comes_first(
     linear_before_reset: int, matrices: list[tuple[int, int, tuple[int, ...]]], steps: int
 ) -> None:
-    result = one(
-        "GRU",
-        [1, 1, 4],
-        weights(1, 24, 4),
-        weights(1, 24, 8),
-        hidden_size=8,
-        linear_before_reset=linear_before_reset,
-    )
+    held = weights(1, 24, 4), weights(1, 24, 8)
+    attributes = {"hidden_size": 8, "linear_before_reset": linear_before_reset}
+    result = lowered(single("GRU", [1, 1, 4], *held, **attributes))
     assert shapes(result) == matrices
     assert len(result.steps) == steps
     assert all(step.after == (i - 1,) for i, step in enumerate(result.steps) if i)
 
 
 def test_both_directions_take_turns() -> None:
-    result = one(
-        "LSTM",
-        [2, 1, 4],
-        weights(2, 32, 4),
-        weights(2, 32, 8),
-        hidden_size=8,
-        direction="bidirectional",
-    )
-    assert [step.name for step in result.steps if isinstance(step, MatrixStep)] == [
-        "LSTM_0.0[0]",
-        "LSTM_0.1[1]",
-        "LSTM_0.0[1]",
-        "LSTM_0.1[0]",
-    ]
+    held = weights(2, 32, 4), weights(2, 32, 8)
+    result = lowered(single("LSTM", [2, 1, 4], *held, hidden_size=8, direction="bidirectional"))
+    turns = [step.name for step in result.steps if isinstance(step, MatrixStep)]
+    assert turns == [f"LSTM_0.{turn}" for turn in ("0[0]", "1[1]", "0[1]", "1[0]")]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +142,7 @@ def test_both_directions_take_turns() -> None:
 def test_passes_over_elements(
     op: str, shape: list[int], attributes: dict[str, Any], passes: list[int], elements: int
 ) -> None:
-    steps = one(op, shape, **attributes).steps
+    steps = lowered(single(op, shape, **attributes)).steps
     assert [step.passes for step in steps if isinstance(step, ElementStep)] == passes
     assert all(step.fresh == elements for step in steps if isinstance(step, ElementStep))
     assert [step.after for step in steps] == [(i - 1,) if i else () for i in range(len(steps))]
@@ -200,7 +169,7 @@ def test_only_movement_within_blocks_costs(
     op: str, extra: list[list[int]], attributes: dict[str, Any], steps: int
 ) -> None:
     arrays = [np.array(e) for e in extra]
-    assert len(one(op, [1, 4, 6], *arrays, **attributes).steps) == steps
+    assert len(lowered(single(op, [1, 4, 6], *arrays, **attributes)).steps) == steps
 
 
 def test_the_link_carries_new_inputs_and_real_outputs_in_bf16() -> None:
@@ -215,9 +184,12 @@ def test_the_link_carries_new_inputs_and_real_outputs_in_bf16() -> None:
         (lstm_step(2, 32), ""),
         (mlp(32, 64, 32), ""),
         (mlp(32, 64, 32, batch=2), "several vectors"),
-        (lstm_sequence(1, 16, 3), "3 time steps"),
-        (single("Relu"), "no matrix"),
-        (single("BatchNormalization", *(weights(4) for _ in range(4))), "BatchNormalization"),
+        (
+            single("LSTM", [3, 1, 16], weights(1, 64, 16), weights(1, 64, 16), hidden_size=16),
+            "3 time steps",
+        ),
+        (single("Relu", [1, 4]), "no matrix"),
+        (single("BatchNormalization", [1, 4], *[weights(4)] * 4), "BatchNormalization"),
     ],
 )
 def test_only_what_the_tables_hold_is_calibrated(made: ModelBuilder, reason: str) -> None:
@@ -230,20 +202,17 @@ def test_every_operator_that_the_card_computes_can_be_timed() -> None:
     assert set(OPERATORS) <= COMPUTE.keys() | MOVE.keys() | POINTWISE.keys()
 
 
-def test_a_node_without_a_lowering_is_named() -> None:
-    builder = ModelBuilder()
-    builder.output(builder.add("Det", builder.input("x", [2, 3, 3])))
-    with pytest.raises(Unsupported, match=r"Det \(node 'Det_0'\)") as exc_info:
-        lowered(builder)
-    assert exc_info.value.node == "Det_0"
-
-
-def test_a_type_without_a_path_is_named() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [2, 3], TensorProto.DOUBLE)
-    builder.output(builder.add("Relu", x), kind=TensorProto.DOUBLE)
-    with pytest.raises(Unsupported, match=r"no path for float64.*'Relu_0'"):
-        lowered(builder)
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (single("Det", [2, 3, 3]), r"Det \(node 'Det_0'\)"),
+        (single("Relu", [2, 3], kind=TensorProto.DOUBLE), "no path for float64.*'Relu_0'"),
+        (single("Conv", [4, 4, 3], "x"), "weights of Conv node 'Conv_0' are computed"),
+    ],
+)
+def test_a_node_without_a_path_on_the_card_is_named(made: ModelBuilder, told: str) -> None:
+    with pytest.raises(Unsupported, match=told):
+        lowered(made)
 
 
 def test_arithmetic_on_indices_is_the_hosts() -> None:
@@ -253,14 +222,6 @@ def test_arithmetic_on_indices_is_the_hosts() -> None:
     builder.output(builder.add("Gather", x, doubled_index, axis=1))
     (gather,) = lowered(builder).steps
     assert (gather.name, gather.after) == ("Gather_1", ())
-
-
-def test_weights_that_are_computed_are_named() -> None:
-    builder = ModelBuilder()
-    x, w = builder.input("x", [1, 4, 8]), builder.input("w", [4, 4, 3])
-    builder.output(builder.add("Conv", x, w))
-    with pytest.raises(Unsupported, match="weights of Conv node 'Conv_0' are computed"):
-        lowered(builder)
 
 
 def window() -> tuple[ModelBuilder, str]:
@@ -310,16 +271,3 @@ def test_freshness_is_where_numbers_depend_on_the_new_input(
         assert (freshness.elements(name) == (np.asarray(expected) > 0)).all()
     if op == "Split":
         assert [freshness.mask(name) for name in names] == [False, True]
-
-
-def test_a_product_of_state_alone_is_stale_and_of_any_input_fresh() -> None:
-    builder = ModelBuilder()
-    state = builder.input("state", [1, 4])
-    x = builder.input("x", [1, 4])
-    builder.states.append(("state", "never"))
-    state_product = builder.add("MatMul", state, builder.weights(4, 4))
-    total = builder.add("Add", state_product, x)
-    builder.output(state_product)
-    builder.output(total)
-    freshness = Freshness(builder.graph())
-    assert (freshness.count(state_product), freshness.count(total)) == (0, 4)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,7 +12,6 @@ from onnx import TensorProto, helper
 
 from runtimes.fpga import provider
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
-from tests.checkout import ROOT
 from tests.exporters.support import nodes_of
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
@@ -62,13 +59,6 @@ def test_an_open_dimension_is_left_to_the_cpu_and_can_be_fixed() -> None:
     session = card_session(mlp("batch"), options=options)
     assert taken(session) == ["MatMul", "Relu"]
     assert session.run(None, rows(count=3))[0].shape == (3, 8)
-
-
-def test_the_log_names_what_is_left_to_others(capfd: pytest.CaptureFixture[str]) -> None:
-    card_session(mlp("batch"), options=onnxruntime.SessionOptions())
-    log = capfd.readouterr().err
-    assert "dimension 0 (batch) of 'x' is open" in log
-    assert "add_free_dimension_override_by_name" in log
 
 
 def test_other_element_types_are_left_to_the_cpu() -> None:
@@ -178,19 +168,6 @@ def test_a_failing_kernel_is_an_error_that_names_its_node() -> None:
     assert session.run(None, feeds)[0].shape == (1, 3)
 
 
-def test_bound_inputs_and_outputs_need_no_copies_by_the_caller() -> None:
-    session = card_session(mlp())
-    x = rows()["x"]
-    y = np.full((2, 8), np.nan, np.float32)
-    binding = session.io_binding()
-    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(x))
-    output = onnxruntime.OrtValue.ortvalue_from_numpy(y)
-    binding.bind_ortvalue_output("y", output)
-    for _ in range(2):
-        session.run_with_iobinding(binding)
-    assert np.array_equal(output.numpy(), session.run(None, {"x": x})[0])
-
-
 def test_four_threads_share_a_session_and_make_their_own() -> None:
     shared_session = card_session(mlp())
     expected = [shared_session.run(None, rows(seed))[0] for seed in range(4)]
@@ -215,18 +192,3 @@ def test_sessions_leave_nothing_behind() -> None:
     assert len(provider.compiled_graphs()) == count_before + 3
     del session, sessions
     assert len(provider.compiled_graphs()) == count_before
-
-
-def test_a_library_that_nobody_answers_for_says_so() -> None:
-    """As a script registers it that has found the file by itself."""
-    code = """
-import onnxruntime
-from runtimes.fpga.provider.abi import shim_path
-try:
-    onnxruntime.register_execution_provider_library("card", str(shim_path()))
-except Exception as error:
-    print("get_library_path" in str(error))
-"""
-    command = [sys.executable, "-c", code]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert process.stdout == "True\n"

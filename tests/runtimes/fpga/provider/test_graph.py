@@ -110,13 +110,6 @@ def test_the_state_that_a_model_declares_is_held_on_the_card() -> None:
     del session
 
 
-def test_a_model_without_metadata_has_no_state() -> None:
-    proto = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [4]}, {"y": [4]})
-    session, read = unoptimised(proto)
-    assert read.states == ()
-    del session
-
-
 Before = tuple[tuple[int, ...], ...]
 
 
