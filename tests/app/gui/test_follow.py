@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QIcon
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
@@ -212,32 +211,3 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
     timeline.drop_readout()
     assert opened.feed.lit is None
     assert all(view.lit is None for view in opened.views.shown)
-
-
-def _swatch(window: MainWindow, key: str) -> QColor:
-    """The colour in the middle of the swatch that the table has for a case."""
-    model = window.table.model
-    row = [entry.key for entry in model.series].index(key)
-    column = [entry.key for entry in model.columns].index("runtime")
-    picture = model.index(row, column).data(Qt.ItemDataRole.DecorationRole)
-    assert isinstance(picture, QIcon)
-    image = picture.pixmap(14, 14, QIcon.Mode.Selected).toImage()
-    return image.pixelColor(image.width() // 2, image.height() // 2)
-
-
-def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
-    opened: MainWindow, qtbot: QtBot
-) -> None:
-    first, second, third = (case.case_id for case in CASES)
-    opened.frame.show_key("histogram")
-    opened.table.select([first, second])
-    rows = opened.series_list.rows
-    assert [line.key for line in rows.lines] == [first, second, third]
-    assert rows.selected_keys() == [first, second], "as in the table"
-    view = opened.views.by_key["histogram"]
-    assert isinstance(view, HistogramView)
-    qtbot.waitUntil(lambda: view.styles().keys() == {first, second}, timeout=20_000)
-    for line in rows.lines[:2]:
-        assert line.style == view.styles()[line.key]
-        assert _swatch(opened, line.key) == line.style.color
-    assert _swatch(opened, third) == QColor(view.theme.base), "an empty frame: it is in no plot"

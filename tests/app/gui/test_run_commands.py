@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QToolButton
 from pytestqt.qtbot import QtBot
@@ -20,14 +19,10 @@ from app.cases.case import Case
 from app.gui.plots.style import legend_text
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.plan.command_line import parse
 from app.plan.estimate import Estimate
-from app.plan.expand import expand
-from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.run_folder.folder import is_being_written
 from app.runs.verify import verify
-from exporters import install_layout
 from tests.app.gui.runs import fake_plan, measured_run, tiny_model
 from tests.app.gui.synthetic import summary_of
 from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan, seen, statuses, wait_for_summaries
@@ -74,14 +69,6 @@ def test_closing_the_window_leaves_nothing_but_the_run(
     assert is_being_written(folder)
     assert not [t for t in window.findChildren(QTimer) if t.isActive() and t.interval() > 0]
     assert threading.active_count() <= threads
-
-
-def test_the_copied_command_measures_the_same_cases(window: MainWindow, tmp_path: Path) -> None:
-    plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
-    window.editor.set_draft(plan, "test")
-    window.actions_by_key["copy_command"].trigger()
-    line = QGuiApplication.clipboard().text().removeprefix(install_layout.PROGRAM)
-    assert expand(plan_from_options(parse(shlex.split(line)))) == expand(plan)
 
 
 def test_a_sweep_by_mistake_and_closing_with_a_queue_are_asked_about_first(

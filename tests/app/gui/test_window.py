@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,10 @@ from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.run_folder.folder import RunFolder
-from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import MANIFEST
 from exporters.types import GraphlapError
-from tests.app.analysis.columns.filled import MODEL
 from tests.app.gui.runs import measured_run, new_run, record_round, records, steady, tiny_model
 from tests.app.gui.windows import activate, dialogs, open_run, seen, wait_for_summaries
-from tests.app.run_folder.measured import Speed, make, measure
 from tests.app.run_folder.runs import damage_line
 
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
@@ -199,18 +194,6 @@ def test_a_model_that_is_opened_leads_to_the_composer_and_escape_leads_back(
     assert window.frame.page == WORK and window.frame.current == "matrix"
 
 
-def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    with new_run(tmp_path / "run", CASES):
-        second = MainWindow(Preferences(tmp_path / "second.ini"))
-        qtbot.addWidget(second)
-        for each in (window, second):
-            open_run(each, qtbot, tmp_path / "run")
-        qtbot.waitUntil(lambda: "only watches" in second.statusBar().currentMessage())
-        second.close()
-
-
 def test_every_action_is_reached_by_keyboard_and_none_hides_another(window: MainWindow) -> None:
     shortcuts = (action.shortcut().toString() for action in window.actions_by_key.values())
     keys = [key for key in shortcuts if key]
@@ -230,23 +213,3 @@ def test_a_window_shows_two_runs_and_no_third(tmp_path: Path) -> None:
     for paths in (folders, [folders[0], plan]):
         with pytest.raises(PlanError):
             main(paths)
-
-
-def test_the_header_says_what_the_open_run_was_measured_with(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
-) -> None:
-    """Only of a run of which there is something to say."""
-    open_run(window, qtbot, run)
-    assert window.header.inputs.isHidden()
-    fed = replace(MODEL, input_files=("a.npz",), inputs_drawn="a.npz given")
-    case = Case("net.onnx", "ort-cpu")
-
-    def fill(folder: RunFolder) -> None:
-        folder.record(ModelExported("net.onnx", "fp32", fed))
-        measure(folder, case, Speed(50.0))
-
-    folder = make(tmp_path / "fed", [case], fill)
-    open_run(window, qtbot, folder)
-    qtbot.waitUntil(lambda: "a.npz" in window.header.inputs.toolTip(), timeout=10_000)
-    open_run(window, qtbot, run)
-    qtbot.waitUntil(window.header.inputs.isHidden, timeout=10_000)

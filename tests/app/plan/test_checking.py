@@ -63,11 +63,6 @@ def refusal(**values: Any) -> str:
     return str(caught.value)
 
 
-def test_cores_that_are_here_are_taken() -> None:
-    reject_misplaced(plan())
-    reject_misplaced(plan(cores=as_list(usable_cores())))
-
-
 def test_a_core_that_is_not_there_is_named_with_those_that_are() -> None:
     absent = max(cores_online()) + 1
     message = refusal(cores=f"0,{absent}")

@@ -9,7 +9,6 @@ import pytest
 
 from app.analysis.comparison.published_figures import published
 from app.cases.case import Case
-from app.cases.errors import PlanError
 from app.machine.installed_runtimes import available_names
 from app.plan.expand import expand
 from app.plan.plan import checked, parse_plan
@@ -81,30 +80,10 @@ def test_available_stands_for_what_is_here_and_is_not_named_with_a_device() -> N
     assert alone == list(available_names())
 
 
-def test_a_glob_gives_every_file_once(tmp_path: Path) -> None:
-    for name in ("b", "a"):
-        write_add_graph(tmp_path / f"{name}.onnx")
-    file_cases = cases({"models": [str(tmp_path / "*.onnx")], "runtimes": ["fake"]})
-    assert [Path(case.model).name for case in file_cases] == ["a.onnx", "b.onnx"]
-
-
 def test_the_batch_flag_sets_a_files_own_batch_axis(tmp_path: Path) -> None:
     path = write_add_graph(tmp_path / "open.onnx", ("N", 3))
     file_cases = cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1, 4]})
     assert [case.axes for case in file_cases] == [{"N": 1}, {"N": 4}]
-
-
-def test_an_open_axis_that_nobody_set_is_named_with_its_flag(tmp_path: Path) -> None:
-    path = write_add_graph(tmp_path / "open.onnx", ("N", "classes"))
-    with pytest.raises(PlanError, match=r"'classes'.*--axis classes=1"):
-        cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1]})
-
-
-def test_a_damaged_file_is_still_a_case(tmp_path: Path) -> None:
-    path = tmp_path / "broken.onnx"
-    path.write_bytes(b"no model")
-    (case,) = cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [2]})
-    assert case.model == str(path)
 
 
 def test_a_runtime_that_hands_options_on_takes_any_and_keeps_their_text() -> None:

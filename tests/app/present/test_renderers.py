@@ -22,7 +22,7 @@ from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Scale,
 from app.present.studies.dlmark_parts import picture_files, series_of
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import frame_of
-from app.present.terminal import as_markdown, as_text, width_of_text
+from app.present.terminal import as_markdown, as_text
 
 HOSTILE = "<b>|*name*\n\x1b[31m"
 
@@ -65,16 +65,6 @@ def test_a_table_that_does_not_fit_is_told_group_by_group() -> None:
     assert max(map(len, narrow.splitlines())) <= 24
 
 
-def test_a_table_that_is_too_wide_loses_as_few_columns_as_possible() -> None:
-    columns = [Column("part", is_name=True)]
-    columns += [Column(name, priority=1) for name in ("aaaa", "bbbb", "cccc", "dddd")]
-    table = Table(tuple(columns), (("start", "1.11", "2.22", "3.33", "4.44"),))
-    lines = as_text([table], 26).splitlines()
-    assert lines[0].split() == ["part", "aaaa", "bbbb", "cccc"]
-    assert "dddd" in " ".join(lines[3:]), "of columns of the highest priority, which go first"
-    assert "no room" not in as_text([table], 60)
-
-
 def test_a_picture_is_a_link_that_no_name_breaks() -> None:
     picture = Picture("a b(1).svg", "one [over] two")
     assert as_markdown([picture]) == "![one \\[over\\] two](a%20b%281%29.svg)\n"
@@ -96,16 +86,6 @@ def test_a_command_to_be_pasted_is_broken_nowhere() -> None:
     row = ("openvino-cpu", "no package of that name is installed here", f"{command}, or else")
     for block in (Table(names("runtime", "reason", "action"), (row,)), Points((" ".join(row),))):
         assert command in as_text([block], 60)
-
-
-def test_a_long_name_gives_way_to_figures_and_wide_characters_count_twice() -> None:
-    table = Table(
-        (Column("model", is_name=True), Column("p50")), (("模型" * 10, "1.11 us"), ("b", "2.22 us"))
-    )
-    lines = as_text([table], 24).splitlines()
-    assert all(width_of_text(line) <= 24 for line in lines)
-    assert sum(line.count("模") for line in lines) == 10, "folded, not cut"
-    assert any(line.endswith("1.11 us") for line in lines)
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -218,16 +198,3 @@ def test_a_linear_axis_has_two_round_ticks_or_more(most: float, count: int) -> N
     ticks = Scale(0.0, most, 0.0, 300.0).ticks(count)
     assert 2 <= len(ticks) <= count + 1
     assert all(0.0 <= tick <= most * (1 + 1e-9) for tick in ticks)
-
-
-def test_what_has_no_room_stands_below_with_all_names_that_tell_rows_apart() -> None:
-    columns = (
-        Column("model", is_name=True),
-        Column("parameters", priority=3),
-        Column("runtime", is_name=True),
-        Column("p50"),
-    )
-    rows = tuple(("net", "295,808", runtime, "11.7 µs") for runtime in ("ort-cpu", "torch-cpu"))
-    lines = as_text([Table(columns, rows, has_all_columns=True)], 30).splitlines()
-    below = [line.split() for line in lines if "295,808" in line]
-    assert below == [["net", "295,808", "ort-cpu"], ["net", "295,808", "torch-cpu"]]

@@ -27,7 +27,6 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.codec import to_json
-from exporters.diagnostics import codes
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import Given, Heard, children, drive, ok_reply, round_work, script
@@ -62,24 +61,9 @@ def test_a_crash_is_one_result_that_names_the_signal_and_a_hang_ends_at_the_time
     jobs = [round_work(model, samples, fail="crash"), hang, round_work(model, samples)]
     with Engine(Given(jobs)) as engine:
         crash, timeout, next_result = drive(engine).results
-    assert crash.status == "crashed"
-    assert "SIGSEGV" in crash.reason
-    assert timeout.status == "timeout"
-    assert "2 s" in timeout.reason
-    assert next_result.status == "ok", "the sweep goes on"
-
-
-def test_a_crash_when_the_session_is_closed_takes_nothing_of_the_round_along(
-    model: ExportedModel, samples: Path
-) -> None:
-    """As where CUDA's libraries raise while graphs are given back."""
-    with Engine(Given([round_work(model, samples, fail="close_crash")])) as engine:
-        (result,) = drive(engine).results
-    assert result.status == "ok"
-    assert result.iterations
-    assert result.check is not None
-    assert "teardown" in result.phases_ms or result.phases_ms["measure"] > 0
-    assert "engine_crashed_at_close" in codes(result.warnings)
+    ends = [result.status for result in (crash, timeout, next_result)]
+    assert ends == ["crashed", "timeout", "ok"]
+    assert "SIGSEGV" in crash.reason and "2 s" in timeout.reason
 
 
 def test_a_child_that_ignores_the_polite_signal_is_killed_with_its_descendants(

@@ -12,9 +12,7 @@ from app.cases.jobs import BATCH
 from app.plan.plan import Plan
 from app.run_folder.manifest import read_manifest
 from app.sweep.run_creation import create_run, repeat
-from tests.app.cli.headless.batch import FAKE, rows, run
-from tests.app.sweep.sweeps import run_to_end, small_plan, write_add_graph
-from tests.checkout import ROOT
+from tests.app.sweep.sweeps import run_to_end, small_plan
 from tests.exporters.support import save_affine
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -79,25 +77,6 @@ def test_a_factory_is_kept_and_asked_back_where_it_was(tmp_path: Path) -> None:
         repeat(tmp_path / "one", tmp_path / "three")
     stored_copy.replace(file)
     repeat(tmp_path / "one", tmp_path / "four").close()
-
-
-def test_the_command_repeats_a_run_and_takes_nothing_else_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    write_add_graph(tmp_path / "add.onnx")
-    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "one")
-    assert run(*base)[0] == 0
-    code, _, errors = run("--headless", "--plan", "one", "--rounds", "2")
-    assert code == 2
-    assert (
-        "--rounds cannot be used with the run that is repeated, which sets it: remove it" in errors
-    )
-    assert run("--headless", "--plan", "one", "--out", "two")[0] == 0
-    assert [row["case_id"] for row in rows(Path("two"))] == [
-        row["case_id"] for row in rows(Path("one"))
-    ]
 
 
 def test_labelled_images_that_are_gone_are_taken_from_the_run(tmp_path: Path) -> None:

@@ -8,15 +8,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
-from app.cases import case as case_module
 from app.cases.case import Case
 from app.machine.environment import describe_host
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
-from app.run_folder.manifest import MANIFEST, manifest_text, read_manifest
 from app.runs.reader import read_run
 from app.sweep.engine import SETTLED_AT_ONCE, Completed
 from app.sweep.run import SweepRun
@@ -35,43 +31,6 @@ def plan_of(folder: Path, precisions: tuple[str, ...] = ("fp32",)) -> Plan:
     graph = write_add_graph(folder / "add.onnx", ("batch", 3))
     sweep = {"models": (str(graph),), "runtimes": ("fake",), "precisions": precisions}
     return Plan(sweeps=(Sweep(**sweep, batch_size=BATCHES, threads=THREADS),))  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def digests(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What has been digested so far."""
-    values: list[object] = []
-    digest = case_module._digest
-
-    def count_digest(named: dict[str, object]) -> str:
-        values.append(named)
-        return digest(named)
-
-    monkeypatch.setattr(case_module, "_digest", count_digest)
-    return values
-
-
-def test_a_case_is_named_once_when_it_is_planned_and_once_when_it_is_read(
-    tmp_path: Path, digests: list[object]
-) -> None:
-    with create_run(plan_of(tmp_path), tmp_path / "run") as folder:
-        assert len(digests) == len(folder.manifest.cases) == 300
-        digests.clear()
-        with SweepRun(folder, describe_host()):
-            assert not digests, "a sweep that begins names no case again"
-    manifest = read_manifest(tmp_path / "run")
-    assert len(digests) == 300
-    with RunFolder.reopen(tmp_path / "run", manifest) as again, SweepRun(again, describe_host()):
-        assert len(digests) == 300, "a resumed run reads its manifest once"
-
-
-def test_a_manifest_has_a_line_for_each_case_and_the_same_bytes_each_time(tmp_path: Path) -> None:
-    with create_run(plan_of(tmp_path), tmp_path / "run") as folder:
-        manifest = folder.manifest
-    text = (tmp_path / "run" / MANIFEST).read_text()
-    assert text == manifest_text(read_manifest(tmp_path / "run")) == manifest_text(manifest)
-    lines = text.splitlines()
-    assert all(sum(case.case_id in line for line in lines) == 1 for case in manifest.cases)
 
 
 def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) -> None:

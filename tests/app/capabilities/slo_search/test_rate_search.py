@@ -276,12 +276,6 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
     assert lines == [graphlap_line(*file_answer.resume)]
 
 
-def test_another_plan_has_no_search(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", "") as folder:
-        assert rate_answer(read_run(folder.path)) is None
-        assert searched(folder) == []
-
-
 def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
     """Such as those of an earlier release: what a rate showed does not depend on who asked."""
     with new_search(tmp_path / "run", SLO) as folder:

@@ -131,14 +131,6 @@ def test_without_a_terminal_the_command_that_installs_is_named(work: Path) -> No
     assert not (work / "out").exists() and not environments_folder().exists()
 
 
-@pytest.mark.usefixtures("wheels")
-def test_a_name_of_the_users_own_is_no_release(work: Path) -> None:
-    command = (*MEASURED, "--python", f"{RELEASE}={sys.executable}")
-    code, _, errors = run(*command)
-    assert code == 0, errors
-    assert not environments_folder().exists()
-
-
 def test_rows_say_which_engine_their_process_really_loaded(swept: Swept) -> None:
     plain_row, other_row = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
     assert (plain_row["status"], other_row["status"]) == ("ok", "ok"), swept.rows

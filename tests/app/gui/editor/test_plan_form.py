@@ -144,27 +144,6 @@ def test_every_kind_of_scenario_is_chosen_by_a_click_with_several_figures_and_it
     assert {str(Scenario.parse(text)) for text in shown} == set(texts)
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [("rate", "fast"), ("rate", "0/s"), ("paced", ""), ("burst", "8@0ms")],
-)
-def test_figures_that_mean_nothing_are_refused_in_the_scenarios_own_words(
-    editor: SweepEditor, qtbot: QtBot, kind: ScenarioKind, text: str
-) -> None:
-    field, verdict = editor.grid_form.scenarios, editor.footer.verdict
-    with pytest.raises(ValueError) as error:
-        Scenario.parse(f"{kind}:{text}")
-    cause, _, remedy = str(error.value).partition("; ")
-    field.boxes[kind].click()
-    _type(field, kind, text)
-    field.figures[kind].textEdited.emit(text)
-    qtbot.waitUntil(lambda: cause in verdict.text() and remedy in verdict.text())
-    assert field.figures[kind].property("invalid")
-    assert not editor.footer.run_button.isEnabled()
-    field.boxes[kind].click()
-    qtbot.waitUntil(editor.footer.run_button.isEnabled)
-
-
 def test_conditions_and_batchers_are_axes_and_a_baseline_is_offered_from_what_is_measured(
     editor: SweepEditor,
 ) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.errors import ErrorHooks, show_error
 from app.gui.look.preferences import Preferences
-from app.gui.look.style_sheet import SIZES, apply_theme, points, prepare_application
 from exporters.types import GraphlapError
 
 
@@ -45,17 +44,6 @@ def test_what_is_remembered_comes_back_and_damaged_or_older_values_count_as_not_
     preferences = Preferences(damaged)
     assert (preferences.theme, preferences.recent_runs()) == ("light", ())
     assert preferences.layout("measure").isEmpty()
-
-
-def test_sizes_follow_a_larger_desktop_font(
-    qapp: QApplication, request: pytest.FixtureRequest
-) -> None:
-    prepare_application()
-    apply_theme("light")
-    body = points("body")
-    request.getfixturevalue("larger")
-    assert points("body") / body == pytest.approx(1.75)
-    assert [points(size) for size in SIZES] == sorted(points(size) for size in SIZES)
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.analysis.comparison.ranking import fastest
 from app.analysis.plot_data.series import Series
 from app.capabilities.largest_batch.present import LargestBatchView
-from app.capabilities.tuning.present import StepsView, files_of
+from app.capabilities.tuning.present import StepsView
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.objectives import BAND
@@ -32,13 +30,10 @@ from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.summary import CardLayer, SummaryView
 from app.run_folder.diagnostics import diagnostic_columns
-from app.runs.following.reader import RunReader
 from app.runs.following.state import CaseDetails
-from app.runs.reader import read_run
 from exporters.diagnostics import diagnostic
 from runtimes.execution import Clock
 from tests.app.analysis.columns.filled import MODEL
-from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
 from tests.app.gui.plots.views import figures_of, finished, on_screen, side, tuned, turn_wheel
 from tests.app.gui.synthetic import case_of, failed, series, summary_of, with_figures
 
@@ -294,18 +289,3 @@ def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> No
     assert better.endswith("2.00 (1.900 to 2.100) times")
     assert doubtful_step.endswith("times, undecided")
     assert view.table()[1][1][:3] == ["vgg16", "batch 16", 260.0]
-
-
-def test_a_followed_run_has_its_ladder_once_it_is_told(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
-        play(folder)
-        with closing(RunReader(folder.path)) as reader:
-            state = reader.poll()
-            assert state is not None
-            assert not any(case_series.found for case_series in state.series)
-            for name, data in files_of(read_run(folder.path), found_in(folder)):
-                folder.write(name, data)
-            state = reader.poll()
-        assert state is not None
-        (ladder,) = [case_series.found["tune"] for case_series in state.series if case_series.found]
-        assert ladder == found_in(folder).searches[0][1]

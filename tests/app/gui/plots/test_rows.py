@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import combinations
 
-import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.plots.axes import LogAxis, NamesAxis, NinesAxis, time_axis
-from app.gui.plots.distributions import BoxesView
-from app.gui.plots.figure_view import axis_item
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.gui.plots.trace import NameLayer
-from app.present.figure import Axis, Figure
 from tests.app.gui.plots.views import many, on_screen, redraw, turn_wheel
 
 
@@ -88,39 +81,6 @@ def test_the_timeline_of_forty_draws_what_is_in_sight_and_names_it(qtbot: QtBot)
     assert view._traces[view.series[0].key, 0].envelope is read, "nothing is read twice"
 
 
-def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, BoxesView(), many(40))
-    assert view.canvas.minimumHeight() > 40 * 25 > view.height()
-    names = view.plots[0].getAxis("left")
-    assert isinstance(names, NamesAxis)
-    assert names.names[3] == "batch 4", "the clock that all share is in the heading"
-    long = [f"{case.label} with an option of its own that is long" for case in view.series]
-    for width, is_whole in ((2400, True), (700, False)):
-        view.resize(width, 500)
-        assert (_names_axis(view, long).names[0] == long[0]) is is_whole
-    view.refresh()
-    view.resize(2400, 500)
-    assert view._dirty, "there is other room for names"
-
-
-def _names_axis(view: BoxesView, names: Sequence[str]) -> NamesAxis:
-    """The axis of a figure with these rows."""
-    figure = Figure("", Axis(), Axis(names=tuple(names)), ())
-    (plot,) = view.show_figures([figure], {})
-    axis = plot.getAxis("left")
-    assert isinstance(axis, NamesAxis)
-    return axis
-
-
-@pytest.mark.usefixtures("larger")
-def test_large_letters_leave_rows_apart(qtbot: QtBot) -> None:
-    boxes = on_screen(qtbot, BoxesView(), many(40))
-    long_names = [f"a_network · openvino-cpu · batch {k} · 16 threads" for k in range(40)]
-    names = _names_axis(boxes, [f"{name} (wall clock, doubted)" for name in long_names])
-    assert len(set(names.names)) == 40, "each lost its middle, and with it what set it apart"
-    assert names.names[12].endswith("b12 · 16t !")
-
-
 def _tick_labels(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[str]:
     """The labels that the axis prints between two values."""
     spacing, values = axis.tickValues(math.log10(low), math.log10(high), size)[0]
@@ -139,23 +99,3 @@ def test_axes_print_units_at_every_zoom_and_give_each_nine_the_same_room(
     texts = NinesAxis("bottom").tickStrings(values, 1.0, spacing)
     assert texts == ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
     assert values[2:] == [1.0, 2.0, 3.0, 4.0]
-
-
-def test_ticks_that_lie_close_have_labels_that_do_not_touch(qtbot: QtBot) -> None:
-    texts = [f"03-{day:02d} 02:00" for day in range(1, 31)]
-    axis = axis_item(Axis("run", ticks=tuple(enumerate(texts))), "bottom")
-    canvas = pg.GraphicsLayoutWidget()
-    qtbot.addWidget(canvas)
-    canvas.resize(700, 300)
-    plot = canvas.ci.addPlot(row=0, col=0, axisItems={"bottom": axis})
-    plot.setXRange(-1, 30, padding=0)
-    canvas.show()
-    qtbot.waitExposed(canvas)
-    picture = canvas.grab()  # a painter does not keep what it paints on
-    painter = QPainter(picture)
-    specs = axis.generateDrawSpecs(painter)
-    painter.end()
-    assert specs is not None
-    areas = [area for area, _, _ in specs[2]]
-    assert 5 <= len(areas) < 15
-    assert not any(a.intersects(b) for a, b in combinations(areas, 2))

@@ -15,7 +15,7 @@ from app.analysis.plot_data.series import Series
 from app.gui.look.theme import LIGHT, THEMES, contrast, runtime_color
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.style import apart, legend_text, series_colors, series_styles
-from tests.app.gui.plots.views import grid, many, on_screen
+from tests.app.gui.plots.views import grid, on_screen
 from tests.app.gui.synthetic import series
 
 CPU, TWO = ("ort-cpu",), ("ort-cpu", "openvino-cpu")
@@ -46,17 +46,6 @@ def test_what_differs_has_the_hues_and_the_rest_the_shades() -> None:
     colors = series_colors(grid(("a", "b"), CPU, (1, 4)), LIGHT)
     hues = {key: round(color.hslHue() / 24) for key, color in colors.items()}
     assert hues["a/ort-cpu/1"] == hues["a/ort-cpu/4"] != hues["b/ort-cpu/1"] == hues["b/ort-cpu/4"]
-
-
-def test_beyond_eight_series_lines_are_told_apart_by_their_pattern_too() -> None:
-    """Four shades of one blue were the same to the eye."""
-    few = series_styles(many(8), LIGHT)
-    assert {style.pattern for style in few.values()} == {0}
-    cases = many(24)
-    styles = [series_styles(cases, LIGHT)[case.key] for case in cases]
-    for case, other in pairwise(styles):
-        assert (case.color.name(), case.pattern) != (other.color.name(), other.pattern)
-    assert len({tuple(style.line_pen(1.8).dashPattern()) for style in styles}) >= 3
 
 
 BUSY = "more was running than this machine has cores: stop other work to trust the tail"

@@ -333,13 +333,3 @@ def test_groups_keep_the_sorting_and_a_click_or_enter_folds_one_and_shows_it_aga
     assert _rows(sweep)[:2] == ["▾ Threads 1", "b"]
     sweep.group_choice.choose("")
     assert len(_rows(sweep)) == len(CASES)
-
-
-def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(sweep: ResultsTable) -> None:
-    sweep.set_series(CASES)
-    sweep.view.setCurrentIndex(sweep.filter.index(2, P50))
-    sweep.filter_box.setText("p50<15")
-    assert sweep.filter.series_at(sweep.view.currentIndex().row()) is sweep.model.series[2]
-    sweep.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
-    index = sweep.view.currentIndex()
-    assert (sweep.filter.series_at(index.row()), index.column()) == (sweep.model.series[2], P50)

@@ -76,13 +76,9 @@ def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(
     [
         ("search",),
         ("search", "mlp"),
-        ("search", "mlp", "--p99", "2"),
         ("search", "mlp", "--p99", "2us", "--cards", "v90"),
-        ("search", "mlp", "--p99", "2us", "-f", "xml"),
         ("search", "absent.onnx", "--p99", "2us"),
         ("search", "mlp", "lstm_tiny", "--p99", "2us"),
-        ("search", "mlp", "--p99", "2us", "--cards", "v80,,v80"),
-        ("sort", "mlp"),
         (),
     ],
 )

@@ -122,12 +122,9 @@ _OPTIONS: dict[str, tuple[Callable[[Path], list[str]], str]] = {
 }
 _OTHER_FILES = {
     "manifest.json": b'{\n "schema_version": 2,\n "run_id": "x"}',
-    "results.json": b'{\n "format": "graphlap-results",\n "version": 1}',
-    "results.csv": b"schema_version,graphlap_version,run_id\n",
     "notes.txt": b"precious\n",
     "drawing.svg": b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>',
     "junit.xml": b'<?xml version="1.0"?>\n<testsuites><testsuite name="pytest"/></testsuites>',
-    "model.onnx": b"\x08\x07\x12\x07pytorch",
 }
 
 

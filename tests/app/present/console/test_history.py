@@ -17,7 +17,6 @@ import pytest
 from app.__main__ import main
 from app.cases.case import identity_of
 from app.cases.column import number_of
-from app.cases.status import Status
 from app.present.console.history import trend_figure
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import FULL_TABLE
@@ -112,8 +111,6 @@ def test_machines_are_not_mixed_unless_that_is_asked(
     [
         (["history", "absent"], "absent is no folder"),
         (["history", "."], ". has no run folder that can be read"),
-        (["--plot", "x.svg"], "--plot: graphlap open has no such option"),
-        (["history", "runs", "--junit", "x.xml"], "--junit: graphlap history has no such option"),
         (
             ["history", "runs", "--plot", "absent/x.svg"],
             "--plot absent/x.svg: its folder is not there",
@@ -179,23 +176,6 @@ def test_damage_that_the_table_hides_is_found_in_the_newest_run(
     for name in ("journal", "samples"):
         shutil.rmtree(newest / name)
     assert gated(capsys, runs) == (1, [("damaged", "")])
-
-
-@pytest.mark.parametrize("status", ["unsupported", "wrong_output"])
-def test_a_case_that_is_not_ok_any_more_does_not_pass(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], status: Status
-) -> None:
-    nights_at(tmp_path / "runs", [1.0] * 12)
-    manifest = replace(manifest_of(), created_at_utc="2026-04-01T02:00:00.000+00:00")
-    environment = {**ENVIRONMENT, "cpu": "a processor"}
-    with RunFolder.create(tmp_path / "runs" / "newest", manifest) as folder:
-        folder.begin(environment)
-        record(folder, CASE, 0, [], status, reason="as the test says")
-        for number in range(2):
-            record(folder, OTHER, number, [200.0] * 400)
-    assert gated(capsys, tmp_path / "runs") == (1, [(status, CASE.case_id)])
-    shutil.rmtree(tmp_path / "runs" / "newest")
-    assert gated(capsys, tmp_path / "runs") == (0, [])
 
 
 def test_a_case_that_the_newest_run_does_not_plan_any_more_does_not_pass(

@@ -98,25 +98,6 @@ def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) ->
     assert "scenario closed_loop" in common and "threads" not in common
 
 
-def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Path) -> None:
-    late = replace(MLP, axes={"batch": 8})
-    failed_cases = [replace(MLP, axes={"batch": size}, threads=2) for size in (4, 8)]
-    cases = (MLP, late, *failed_cases)
-    with RunFolder.create(path, manifest_of(cases)) as folder:
-        folder.begin(ENVIRONMENT)
-        for number in range(2):
-            record(folder, MLP, number, TWICE)
-            record(folder, late, number, TWICE, valid=False, reason="it was disturbed")
-        for case in failed_cases:
-            record(folder, case, 0, (), "crashed", reason="ended by SIGSEGV")
-    text = shown(path)
-    assert text.count("ended by SIGSEGV") == 1
-    assert "crashed: 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in text
-    assert "not valid: mlp · fake · 1 thread · batch 8: it was disturbed" in text
-    row = next(line for line in text.splitlines() if line.endswith("  crashed"))
-    assert row.count(" - ") >= 3, "nothing was timed"
-
-
 def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
     """A p99 of 20 ms beside a p50 of 107 us, and not one word: it was sent to the boss."""
     latencies = ([107.0] * 19 + [20_000.0]) * 20

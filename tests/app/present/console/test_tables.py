@@ -9,11 +9,9 @@ import pytest
 
 from app.analysis.columns.rows import Rows
 from app.analysis.plot_data.curves import GapPoint, idleness
-from app.capabilities.operators.present import operator_tables
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES
-from app.cases.jobs import Operator, OperatorTimes, Peak
 from app.formatting.text import TOO_NOISY
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
@@ -21,61 +19,8 @@ from app.present.console.scaling import scaling_tables
 from app.present.console.scenario_tables import gap_figures, gap_tables
 from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
-from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
-
-CASE = Case("net.onnx", "ort-cpu", axes={"batch": 4})
-
-
-OV, FAKE = replace(CASE, runtime="openvino-cpu"), replace(CASE, runtime="fake")
-
-
-PEAK = Peak(68.5e9, 37.2e9, 1572864, "numpy by hand")
-
-
-OPS = (
-    Operator(
-        "fused node_with_a_long_name_1",
-        "FusedConv",
-        40.0,
-        "k",
-        ("conv", "relu"),
-        131_000,
-        529_000,
-        10.0,
-    ),
-    Operator("reorder", "Reorder", 5.0, "k"),
-)
-
-
-def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: Path) -> None:
-    """And how much slower a profiled run is; two runtimes stand side by side on 80 columns."""
-    path = tmp_path / "run"
-    with RunFolder.create(path, manifest_of((CASE, OV, FAKE), 1)) as folder:
-        folder.begin(ENVIRONMENT)
-        for case in (CASE, OV):
-            record(folder, case, 0, [50.0] * 30)
-            times = OperatorTimes(case.case_id, "wall", 100, OPS, run_us=75.0, peak=PEAK)
-            folder.record(write_operators(folder, times))
-        none = OperatorTimes(FAKE.case_id, reason="fake does not tell: profile another")
-        folder.record(write_operators(folder, none))
-    run = read_run(path)
-    text, narrow = (as_text(operator_tables(run, Rows().of(run), w), w) for w in (200, 80))
-    conv = next(line for line in text.splitlines() if line.startswith("FusedConv"))
-    assert "conv + relu" in conv
-    for figure in ("40.0 µs", "88.9%", "131k", "529 kB", "25%"):
-        assert figure in conv
-    assert "peak 68.5 GFLOP/s, and 37.2 GB/s with 1.5 MiB in use" in text
-    assert text.count("numpy by hand") == 1
-    assert "no operator times of net · fake: fake does not tell: profile another" in text
-    assert "45.0 µs in all, medians of 100 profiled runs" in text
-    assert "a profiled run takes 75.0 µs, 1.50 times the p50 of 50.0 µs" in text
-    lines = narrow.splitlines()
-    assert max(map(len, lines)) <= 80
-    (row,) = [line for line in lines if line.startswith("conv + relu")]
-    assert row.split()[-4:] == ["40.0", "µs", "40.0", "µs"]
-    assert any(line.startswith("of no node of the file") for line in lines)
+from tests.app.run_folder.runs import manifest_of, record
 
 
 def row(gap_us: float | None, p50_us: float, runtime: str = "fake") -> Row:

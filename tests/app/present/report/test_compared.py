@@ -22,7 +22,6 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.runs.history.run_comparison import RunSide, compare_runs, side_of
 from app.runs.reader import read_run
-from exporters.types import GraphlapError
 from tests.app.run_folder.runs import manifest_of, record
 from tests.app.runs.history.pasts import night_at
 from tests.runtimes.graphs import Graphs
@@ -156,12 +155,3 @@ def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
     assert len(issues.marks) == len(flows.marks) == MAXIMUM_EVENTS
     assert min(mark.x - mark.start for mark in flows.marks) >= 4, "the short ones are left out"
     assert f"{MAXIMUM_EVENTS} of {2 * MAXIMUM_EVENTS}" in figure.note
-
-
-@pytest.mark.rare
-def test_a_question_that_ends_the_compiler_leaves_the_others_theirs(graphs: Graphs) -> None:
-    answer = question(STEP, graphs.step)
-    first, second, third = card_runs([answer, "no json", answer])
-    assert isinstance(second, GraphlapError) and "exit code 1" in second.cause
-    assert isinstance(first, CardRun)
-    assert third == first

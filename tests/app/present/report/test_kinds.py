@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,19 +15,12 @@ from app.cases.errors import ResultsError
 from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, Peak, subject_of
 from app.cases.status import Status
 from app.cli.notebook import open as open_run
-from app.plan.command_line import parse
-from app.plan.expand import expand
-from app.plan.options import plan_from_options
-from app.plan.plan import Plan
-from app.plan.settings.sweep import Sweep
 from app.present.report.comparison_figures import hosts as drawn
 from app.present.report.figures import hollow_note, timed_cases
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
-from app.run_folder.manifest import read_manifest
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
-from exporters import install_layout
 from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
@@ -176,61 +166,3 @@ def test_a_search_says_how_far_it_came_and_what_stopped_it(tmp_path: Path) -> No
     (series,) = open_run(tmp_path / "run").largest_batch().figure.series
     assert (series.marks[0].x, series.marks[0].label) == (2, "2, out of memory at 4")
     assert len(series.cases) == 3
-
-
-ONE, OTHER = (Case("mlp", runtime, axes={"batch": 1}) for runtime in ("ort-cpu", "openvino-cpu"))
-TWO = replace(ONE, options={"sessions": 2})
-ASKED = Plan(
-    sweeps=(
-        Sweep(
-            models=("mlp",),
-            runtimes=("ort-cpu", "openvino-cpu"),
-            options={"ort-cpu.sessions": (1, 2)},
-        ),
-    ),
-    baseline="ort-cpu",
-)
-
-
-APART = {"name", "sweeps"}
-"""What may be written otherwise; of the grids the cases are compared."""
-
-
-def words_of(run: Path) -> str:
-    """The page without the figures, a tag a line."""
-    out = run.with_suffix(".html")
-    assert main(["report", str(run), "-o", str(out)]) == 0
-    text = out.read_text("utf-8")
-    text = re.sub(r"<script.*?</script>", "", text[text.index("<main>") :], flags=re.DOTALL)
-    return html.unescape(re.sub(r"(<[^>]*>)+", "\n", text))
-
-
-@pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("besides") / "run"
-    manifest = manifest_of((ONE, TWO, OTHER), rounds=3)
-    with RunFolder.create(path, replace(manifest, plan=ASKED.model_dump(mode="json"))) as folder:
-        folder.record(ModelExported("mlp", "fp32", MODEL))
-        for number in range(3):
-            record(folder, ONE, number, [10.0 + 0.01 * number] * 400)
-            record(folder, TWO, number, [20.0 + 0.01 * number] * 400, concurrency=2)
-            record(folder, OTHER, number, [30.0 + 0.01 * number] * 400)
-    return path
-
-
-def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
-    by_folder, by_flags = (
-        line
-        for line in words_of(several).splitlines()
-        if line.startswith(f"{install_layout.PROGRAM} run ")
-    )
-    assert shlex.split(by_folder) == [*install_layout.PROGRAM.split(), "run", str(several)], (
-        "from any folder"
-    )
-    words = shlex.split(by_flags)
-    parsed_plan = plan_from_options(parse(words[words.index("run") + 1 :]))
-    requested_plan = read_manifest(several).requested_plan
-    assert [case.case_id for case in expand(parsed_plan)] == [
-        case.case_id for case in expand(requested_plan)
-    ]
-    assert parsed_plan.model_dump(exclude=APART) == requested_plan.model_dump(exclude=APART)

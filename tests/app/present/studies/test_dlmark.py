@@ -10,13 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from app.cases.case import Case
-from app.cases.errors import PlanError
 from app.cases.status import Status
-from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.options import plan_from_options
 from app.plan.studies import load_study
-from app.present.studies.page import page, written
+from app.present.studies.page import page
 from app.present.studies.study import Study, found_in, study
 from app.present.terminal import as_markdown
 from app.run_folder.folder import RunFolder
@@ -26,7 +23,6 @@ from tests.app.present.studies.made import make_run, tables
 from tests.app.run_folder.runs import record
 from tests.checkout import ROOT
 
-SVG = "{http://www.w3.org/2000/svg}"
 RUNTIMES = ["ort-cpu", "torch-cpu"]
 
 
@@ -84,21 +80,6 @@ def test_published_accuracy_has_a_column_of_its_own(folder: Path) -> None:
     # A millisecond more for a batch than for each of its inputs: 941 / 500 of 33 networks.
     claim = "throughput at batch 1 in 33 of 33 networks and lower in 0; the median is 1.88 times"
     assert claim in text
-
-
-def test_pictures_show_what_was_measured_and_no_more(folder: Path) -> None:
-    results = found_in(folder, load_study("dlmark/throughput"))
-    study_part = part("throughput")
-    blocks = page(study_part, results)
-    names = {path.name for path in written(folder, blocks, study_part.files(results))}
-    assert names == {"study.md", "throughput.svg", "published-accuracy.svg"}
-    titles = {
-        name: [title.text or "" for title in ElementTree.parse(folder / name).iter(f"{SVG}title")]
-        for name in names - {"study.md"}
-    }
-    # Nine networks are a quarter; of vgg19, which is one of them, nothing was measured.
-    assert sum(" at batch " in title for title in titles["throughput.svg"]) == 8 * 3
-    assert sum("published top-1" in title for title in titles["published-accuracy.svg"]) == 33
 
 
 def test_the_largest_batch_says_what_ended_the_search_and_that_one_is_not_over(
@@ -170,16 +151,3 @@ def test_several_devices_have_lines_and_pictures_of_their_own(tmp_path: Path) ->
     make_run(tmp_path / "two", "dlmark/devices", RUNTIMES, lambda case: times_us[case.runtime])
     row = row_of(tables(told("devices", tmp_path / "two"))[0], "alexnet", "16")
     assert (row["ort-cpu"], row["torch-cpu"]) == ("16.0k/s", "4.00k/s"), "beside each other"
-
-
-def test_what_a_part_fixes_is_refused_and_all_else_accepted() -> None:
-    words = ["--runtimes", "openvino-cpu", "--precision", "bf16", "--threads", "2"]
-    for name in ("throughput", "largest", "devices", "accuracy"):
-        plan = plan_from_options(parse(["--study", f"dlmark/{name}", *words]))
-        assert {sweep.runtimes for sweep in plan.sweeps} == {("openvino-cpu",)}
-        assert {sweep.precisions for sweep in plan.sweeps} == {("bf16",)}
-        assert {sweep.threads for sweep in plan.sweeps} == {(2,)}
-    plan = plan_from_options(parse(["--study", "dlmark/throughput", "--batch", "1,64"]))
-    assert {sweep.batch_size for sweep in plan.sweeps} == {(1, 64)}
-    with pytest.raises(PlanError, match="--batch: the study dlmark/largest searches"):
-        plan_from_options(parse(["--study", "dlmark/largest", "--batch", "4"]))

@@ -16,10 +16,9 @@ from app.present.studies.neurio import _compute
 from app.present.studies.page import page
 from app.present.studies.study import Found, found_in, study
 from app.present.terminal import as_markdown
-from app.run_folder.folder import RunFolder
 from exporters.model_names import is_null, original_of
 from tests.app.present.studies.made import make_run, tables
-from tests.app.run_folder.runs import ENVIRONMENT, damage_line, manifest_of, record, share_of
+from tests.app.run_folder.runs import damage_line
 
 
 def latency_us(case: Case) -> float | Status:
@@ -47,21 +46,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
 @pytest.fixture(scope="module")
 def told(found: Found) -> str:
     return as_markdown(page(study("neurio"), found))
-
-
-def test_a_block_has_its_configurations_and_a_line_for_each_device(told: str) -> None:
-    layers, _, cells, *_ = tables(told)
-    assert layers[0] == ["Block", "Device", *(f"Config-{n}" for n in range(1, 5))]
-    place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
-    neurons = [f"{a} neurons" for a in ("128-32", "256-64", "512-128", "1024-256")]
-    assert layers[place : place + 4] == [
-        ["Fully connected", "", *neurons],
-        ["", "ort-cpu", *["10.0 µs"] * 4],
-        ["", "torch-cpu", *["20.0 µs"] * 4],
-        ["", "fpga:v80 (simulated)", *["1.00 µs"] * 4],
-    ]
-    assert (len(layers), len(cells)) == (1 + 15 * 4, 1 + 6 * 4)
-    assert cells[-3:][0] == ["", "ort-cpu", "40.0 µs", "40.0 µs", "", ""]
 
 
 def test_devices_are_told_over_what_all_of_them_ran(told: str) -> None:
@@ -114,29 +98,6 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
     assert "graphlap study neurio --runtimes ort-cpu --precision fp32,fp16 --batch 1,8" in text
     assert "Batch size of the figures: 1, 8." in text
     assert "at batch 1" not in text
-
-
-def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
-    models = [f"dense_{size}" for size in ("128_32", "256_64")]
-    placed_cases = [
-        Case(model, "ort-cpu", axes={"batch": 1}, suite="layers", host=host)
-        for host in ("board", "server")
-        for model in models
-    ]
-    with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, 1)) as folder:
-        folder.begin(ENVIRONMENT)
-        for host in ("board", "server"):
-            environment = {"host": host, "machine": host, "cpu": f"that of {host}"}
-            with share_of(folder, environment) as share:
-                for case in (case for case in placed_cases if case.host == host):
-                    record(share, case, 0, [20.0 if host == "board" else 10.0] * 30)
-    results = found_in(tmp_path / "run", load_study("neurio"))
-    text = as_markdown(page(study("neurio"), results))
-    assert "- board: that of board" in text and "- server: that of server" in text
-    layers, _ = tables(text)
-    place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
-    assert layers[place + 1][1:4] == ["ort-cpu on board", "20.0 µs", "20.0 µs"]
-    assert layers[place + 2][1:4] == ["ort-cpu on server", "10.0 µs", "10.0 µs"]
 
 
 def test_result_files_are_by_part_and_device_in_the_pages_order(found: Found) -> None:

@@ -18,7 +18,7 @@ from app.present.studies.study import STUDIES, study
 from app.run_folder.manifest import read_manifest
 from app.run_folder.run import read_records
 from app.runs.reader import read_run
-from tests.app.cli.headless.batch import rows, run
+from tests.app.cli.headless.batch import run
 from tests.app.present.studies.made import tables
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -166,46 +166,6 @@ def test_a_study_is_a_plan_like_a_suite() -> None:
     assert all(is_part(case, load_study("dlmark/throughput")) for case in expand(plan))
     with pytest.raises(PlanError, match="there is no study called 'volo'"):
         plan_from_options(parse(["--suite", "study-volo"]))
-
-
-def test_runtimes_that_a_study_names_stay() -> None:
-    plan = plan_from_options(parse(["--study", "vollo", "--runtimes", "fake"]))
-    runtimes = [sweep.runtimes for sweep in plan.sweeps]
-    assert runtimes[0] == ("fake",)
-    assert {name.partition(":")[0] for names in runtimes[1:] for name in names} == {"fpga"}
-
-
-ALONE = ("--models", "digits_mlp_8", "--runtimes", "ort-cpu", "--rounds", "1")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> tuple[Path, str]:
-    """Of dlmark's parts the one that has a network which is trained."""
-    folder = tmp_path_factory.mktemp("dlmark") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHLAP_CACHE", str(cache))
-        patch.setenv("COLUMNS", "200")
-        _, out, errors = run("study", "dlmark", *ALONE, "--out", str(folder))
-    assert (folder / "study.md").exists(), errors
-    return folder, out
-
-
-@pytest.mark.rare
-def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
-    trained: tuple[Path, str],
-) -> None:
-    folder, out = trained
-    *_, table, _ = tables((folder / "study.md").read_text("utf-8"))
-    figures = {row[1]: row[2:] for row in table[1:]}
-    for row in rows(folder / "accuracy"):
-        assert row["status"] in ("ok", "wrong_output"), row["reason"]
-        rate, top1, _ = figures[f"{row['runtime']} {row['precision_requested']}"]
-        assert top1 == f"{100 * float(row['accuracy_top1']):.2f} %"
-        assert rate.endswith("/s")
-        scale = {"k": 1e3, "M": 1e6}.get(rate[-3], 1.0)
-        figure = float(rate.removesuffix("/s").rstrip("kM")) * scale
-        assert figure == pytest.approx(float(row["throughput_per_s"]), rel=6e-3)
-    assert "Accuracy against throughput (1 of 1)" not in out, "progress is no answer"
 
 
 def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path) -> None:

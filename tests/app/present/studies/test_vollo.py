@@ -69,17 +69,6 @@ def test_a_real_clock_has_columns_of_its_own(told: str) -> None:
                     assert cell == ("40.0" if heading.startswith("ort-cpu") else "not run")
 
 
-def test_what_does_not_fit_is_told_and_has_no_error(told: str) -> None:
-    row = by_heading(tables(told)[2], "lstm_large")
-    assert [row[f"IA-420F {column}"] for column in ("published", "simulated", "error")] == [
-        "does not fit",
-        "does not fit",
-        "",
-    ]
-    assert row["V80 published"] == "8.5"
-    assert "refuses 4 of 4 models" in told
-
-
 def test_the_mean_and_the_worst_error_are_those_of_the_rows(told: str) -> None:
     errors = [abs(3.0 / row.mean_us - 1.0) for row in card_rows() if row.mean_us]
     worst = max(errors)
@@ -114,17 +103,3 @@ def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
         "",
         "",
     ]
-
-
-@pytest.mark.parametrize(
-    ("load", "said"),
-    [
-        (0.5, "The machine had a load of 0.5 to 0.5 on 1 core"),
-        (1.2, "The machine had a load of 1.2 to 1.2 on 1 core"),  # of its own rounds
-        (9.0, "Loaded: other work shared"),
-    ],
-)
-def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said: str) -> None:
-    make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
-    results = found_in(tmp_path / "run", load_study("vollo"))
-    assert f"\n{said}" in as_markdown(page(study("vollo"), results))

@@ -5,27 +5,18 @@ The stand-in runs the last word of its command line in a shell of this machine, 
 
 from __future__ import annotations
 
-import getpass
-import os
 import shlex
-import shutil
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from app.__main__ import main
 from app.sweep.remote.carriers import COMMAND_VARIABLE, PipeCarrier, ask_hosts, open_carrier
 from app.sweep.remote.link import HostError
 from exporters import install_layout
-from tests.app.cli.headless.batch import launch, rows, run
-from tests.app.sweep.remote.processes import is_gone, scripted, wait_until
+from tests.app.cli.headless.batch import rows, run
+from tests.app.sweep.remote.processes import scripted
 from tests.app.sweep.sweeps import write_add_graph
 
 HERE = shlex.join(install_layout.starter_command("app"))
@@ -153,68 +144,3 @@ def test_a_worker_refuses_what_it_can_not_serve(
     out, errors = capsys.readouterr()
     assert not out
     assert len(errors.splitlines()) == 1
-
-
-@contextmanager
-def loopback(tmp_path: Path) -> Iterator[None]:
-    """A real sshd that a fresh key opens, on a port of its own."""
-    keygen, sshd = shutil.which("ssh-keygen"), shutil.which("sshd", path="/usr/sbin:/usr/bin")
-    assert keygen
-    assert sshd
-    Path("/run/sshd").mkdir(exist_ok=True)
-    for name in ("host", "user"):
-        subprocess.run([keygen, "-q", "-N", "", "-f", tmp_path / name], check=True)
-    shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {
-        "Port": port,
-        "ListenAddress": "127.0.0.1",
-        "HostKey": tmp_path / "host",
-        "AuthorizedKeysFile": tmp_path / "authorized",
-        "StrictModes": "no",
-        "PidFile": "none",
-        "UsePAM": "no",
-    }
-    (tmp_path / "sshd_config").write_text("".join(f"{n} {v}\n" for n, v in options.items()))
-    server = subprocess.Popen([sshd, "-D", "-f", str(tmp_path / "sshd_config")])
-    client = f"ssh -F none -p {port} -i {tmp_path}/user -o StrictHostKeyChecking=no"
-    os.environ[COMMAND_VARIABLE] = f"{client} -o UserKnownHostsFile=/dev/null"
-    try:
-        time.sleep(0.5)
-        yield
-    finally:
-        del os.environ[COMMAND_VARIABLE]
-        server.kill()
-        server.wait()
-
-
-@pytest.mark.alone
-@pytest.mark.skipif(
-    shutil.which("sshd", path="/usr/sbin:/usr/bin") is None, reason="sshd is not installed"
-)
-def test_a_hosts_processes_end_within_10_s_of_the_ssh_that_led_to_them(
-    tmp_path: Path, program: Path, cache: Path
-) -> None:
-    program.write_text(program.read_text().replace("exec ", f"GRAPHLAP_CACHE={cache} exec "))
-    graph, user = write_add_graph(tmp_path / "add.onnx"), getpass.getuser()
-    words = [str(graph), "--runtimes", "fake", "--preset", "glance", "--rounds", "30"]
-    cluster = f"ssh:{user}@127.0.0.1={program}"
-    with loopback(tmp_path):
-        process = launch("run", *words, "--cluster", cluster, "--out", str(tmp_path / "run"))
-        wait_until(lambda: bool(list((tmp_path / "run").glob("hosts/*/*/samples/*.bin"))))
-        there = [
-            other
-            for other in psutil.process_iter(["cmdline"])
-            if str(cache) in " ".join(other.info["cmdline"] or ()) and other.pid != process.pid
-        ]
-        assert any("resume" in (other.info["cmdline"] or ()) for other in there)
-        process.kill()
-        for client in psutil.process_iter(["name", "cmdline"]):
-            if client.info["name"] == "ssh" and str(program) in " ".join(client.info["cmdline"]):
-                client.kill()
-        start_s = time.monotonic()
-        wait_until(lambda: all(map(is_gone, there)))
-        assert time.monotonic() - start_s < 10.0
-        process.communicate()

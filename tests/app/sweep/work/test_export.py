@@ -20,7 +20,7 @@ from app.analysis.columns.rows import Rows
 from app.present.console.answer.outcome import exit_code
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from app.sweep.engine import Engine, Event, Started
+from app.sweep.engine import Engine, Event
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work import export
@@ -32,7 +32,6 @@ from exporters.messages import ExportReply, ExportRequest
 from exporters.worker import __main__ as worker
 from tests.app.sweep.sweeps import (
     Given,
-    children,
     drive,
     run_to_end,
     script,
@@ -77,23 +76,6 @@ def test_what_a_users_file_prints_or_writes_anywhere_is_no_reply(tmp_path: Path)
     names = (f"{tmp_path}/noisy.py:build", str(tmp_path / "add.onnx"))
     replies = exported([ExportWork(ExportRequest(name), 120.0) for name in names])
     assert [(reply.status, reply.reason) for reply in replies] == [("ok", ""), ("ok", "")]
-
-
-def test_an_export_that_somebody_kills_is_tried_again_and_not_the_models_fault(
-    tmp_path: Path,
-) -> None:
-    command = script(tmp_path / "hangs.py", "sys.stdin.readline(); time.sleep(600)")
-    initial = children()
-
-    def kill(event: Event) -> None:
-        if isinstance(event, Started):
-            for child in children() - initial:
-                os.kill(child, signal.SIGKILL)
-
-    place = ThisMachine(commands={"export": command})
-    (reply,) = exported([ExportWork(ExportRequest("add.onnx"), 60.0)], place, kill)
-    assert reply.status == "cancelled"
-    assert "ended from outside (signal SIGKILL" in reply.reason
 
 
 @pytest.mark.parametrize(("asked", "limit_s"), [(None, 600.0), (8.0, 30.0), (90.0, 90.0)])

@@ -23,8 +23,6 @@ from exporters.types import Reference, load_reference, repeat_reference, save_re
 from tests.app.sweep.sweeps import SHORT, drive, write_add_graph
 from tests.exporters.support import model_of
 
-MIB = 1 << 20
-
 
 def test_a_repeated_reference_has_its_entries_in_turn(tmp_path: Path) -> None:
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -115,11 +113,3 @@ def test_a_model_is_searched_before_later_models_are_exported(
             work.reply = ExportReply("export_failed", reason="no graph")
         work = source.next([work])
     assert kinds == ["export", "round"] * len(paths)
-
-
-def test_a_fixed_batch_cannot_be_searched(tmp_path: Path, samples: Path) -> None:
-    path = write_add_graph(tmp_path / "fixed.onnx")
-    results, _ = run_search(Case(model=str(path), runtime="ort-cpu"), samples, 0)
-    (result,) = results.values()
-    assert result.status == "unsupported"
-    assert "no open batch axis" in result.reason

@@ -10,13 +10,11 @@ from pathlib import Path
 
 from app.analysis.columns.rows import Rows
 from app.cases.case import Case
-from app.cases.scenario import Scenario
 from app.cli.parsers import parse
 from app.cli.table import BY_NAME
 from app.present.console.answer.document import run_document
 from app.present.console.answer.matrix import (
     EQUIVALENT,
-    MAXIMUM_LINES,
     UNDECIDED,
     Matrix,
     labels_of_cases,
@@ -77,49 +75,6 @@ def test_what_leads_undecided_and_what_is_the_same_are_marked_otherwise(tmp_path
     assert mark_of(noisy, noisy.lines[0], "ort-cpu") == UNDECIDED
     same = matrix_of(measured(tmp_path / "same", [(ort, 20.0), (openvino, 20.01)]))
     assert {mark_of(same, same.lines[0], name) for name in RUNTIMES[:2]} == {EQUIVALENT}
-
-
-def test_settings_tell_lines_apart_and_failures_stand_in_their_line(tmp_path: Path) -> None:
-    paced_scenario = Scenario("paced", 20.0)
-    cases = [
-        Case("mlp", runtime, scenario=scenario)
-        for scenario in (Scenario(), paced_scenario)
-        for runtime in RUNTIMES[:2]
-    ]
-    cases += [Case("gru", runtime) for runtime in RUNTIMES[:2]]
-
-    def fill(folder: RunFolder) -> None:
-        for case in cases[:3]:
-            for number in range(3):
-                record(folder, case, number, [20.0 + number / 10] * 40)
-        record(folder, cases[3], 0, (), "crashed", reason="signal SIGSEGV: report it")
-        for number in range(3):
-            record(folder, cases[4], number, [20.0 + number / 10] * 40)
-            record(folder, cases[5], number, [10.0] * 40, "partial", reason="Loop ran elsewhere")
-
-    matrix = matrix_of(ended(tmp_path / "run", cases, fill))
-    assert [row[0] for row in cells(matrix)] == [
-        "mlp · closed loop",
-        "mlp · paced:20us",
-        "gru · closed loop",
-    ]
-    assert cells(matrix)[1][2] == "crashed"
-    assert cells(matrix)[2][1:] == ["20.1 µs", "(10.0 µs)"], "it may not be ranked"
-
-
-def test_many_options_of_one_model_are_lines_where_columns_have_no_room(tmp_path: Path) -> None:
-    times = [100.0 * (1 + place) for place in range(8)]
-    cases = [(Case("mlp", "fake", options={"latency_us": us}), us) for us in times]
-    matrix = matrix_of(measured(tmp_path / "run", cases))
-    narrow, wide = matrix_table(matrix, 80), matrix_table(matrix, 400)
-    assert (len(narrow.rows), len(wide.rows)) == (8, 1)
-    figures = [
-        (Case("mlp", runtime, axes={"batch": 1 + batch}), 20.0 + batch)
-        for batch in range(MAXIMUM_LINES + 5)
-        for runtime in RUNTIMES[:2]
-    ]
-    lines = list(as_lines(run_document(measured(tmp_path / "long", figures), 80), 80))
-    assert "... and 5 more in results.csv" in lines, "more than fit are counted"
 
 
 def test_sentences_count_over_all_models_and_what_never_leads_is_said_once(tmp_path: Path) -> None:
