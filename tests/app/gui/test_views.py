@@ -76,21 +76,3 @@ def test_a_view_that_is_asked_for_is_there_without_data_and_keys_go_from_view_to
     assert blocker.args == ["distribution"]
     QTest.keyClick(place.switch, Qt.Key.Key_Down)
     assert place.plot == "percentiles"
-
-
-def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea) -> None:
-    _feed(area, finished())
-    area.show_view("histogram")
-    area.resize(760, 500)
-    QApplication.processEvents()
-    controls = area.places["distribution"].plots["histogram"].controls
-    hidden_controls = [c for c in controls._offered() if c.parentWidget() is controls.panel]
-    assert hidden_controls and controls.more.isVisible()
-    QTest.mouseClick(controls.more, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(controls.panel.isVisible)
-    assert all(control.isVisible() for control in hidden_controls)
-    controls.panel.hide()
-    area.resize(2400, 500)
-    QApplication.processEvents()
-    assert not controls.more.isVisible()
-    assert all(control.parentWidget() is controls for control in controls._offered())

@@ -51,13 +51,6 @@ def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
         reject_without_gaps(plan_of("--idle-sweep", "1ms..2ms", "--scenario", "closed_loop"))
 
 
-def test_the_estimate_counts_what_a_long_round_takes() -> None:
-    flags = ("--rounds", "2", "--condition")
-    short = estimate(plan_of(*flags, "none,cold:1MB"))
-    both = estimate(plan_of(*flags, "none,sustained:30min"))
-    assert both.shortest_s == pytest.approx(short.shortest_s + 2 * 1800)
-
-
 def test_a_neighbour_of_unknown_sizes_is_refused(tmp_path: Path) -> None:
     open_sizes = write_add_graph(tmp_path / "open.onnx", ("n", 3))
     path = write_add_graph(tmp_path / "fixed.onnx")

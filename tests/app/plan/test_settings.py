@@ -76,47 +76,30 @@ OF_GRID: Values = {
 OF_PLAN: Values = {
     **{key: st.just(value) for key, value in samples.PLAN.items()},
     "name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
-    "seed": st.integers(0, 2**63 - 1),
-    "profile": st.sampled_from(["glance", "standard"]),
     "rounds": st.integers(1, 10_000),
-    "time_limit_s": SECONDS,
     "budget_s": SECONDS,
-    "spread_s": SECONDS,
     "accuracy": TEXT,
     "slo": st.builds("p{}={}us".format, st.decimals(50, "99.99", places=5), st.integers(1, 10**9)),
     "tune": st.sampled_from(["p99", "mean", "throughput", "throughput@p99.5=1234567.25us"]),
-    "max_error": SHARES,
     "memory_limit": MEMORY,
-    "device_memory_limit": MEMORY,
     "cores": st.sampled_from(["0", "2-5,8", "0,2"]),
-    "realtime": st.integers(1, 99),
-    "weights": TEXT,
     "inputs": st.lists(NAMES, max_size=2),
-    "calibration": TEXT,
-    "from_nodes": st.lists(NAMES, max_size=2),
-    "to_nodes": st.lists(NAMES, max_size=2),
     "input_range": st.dictionaries(
         NAMES, st.tuples(st.floats(-1e300, 0), st.floats(0, 1e300)), max_size=2
     ),
     "states": st.dictionaries(NAMES, NAMES, max_size=2),
-    "custom_ops": st.lists(NAMES, max_size=2),
     "tolerance": st.floats(0, 1e6),
     "baseline": TEXT,
     "band": SHARES,
     "judge": st.lists(
         st.sampled_from(["p50", "p99.9", "mean", "throughput"]), min_size=1, unique=True
     ),
-    "aa": st.integers(1, 10_000),
-    "cold_start": st.integers(1, 10_000),
     "percentiles": st.lists(
         st.decimals(1, "99.99", places=7).map(float), min_size=1, max_size=3, unique=True
     ),
-    "sequential": st.booleans(),
-    "detect": SHARES,
     "precise": st.dictionaries(st.sampled_from(["p50", "p99.9"]), SHARES, max_size=2),
     "deadline_us": US,
     "environments": st.dictionaries(st.just("spring"), TEXT, max_size=1),
-    "cluster": TEXT,
 }
 
 

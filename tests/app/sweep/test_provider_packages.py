@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.expand import expand
-from app.run_folder.manifest import MANIFEST, fingerprints
+from app.run_folder.manifest import fingerprints
 from app.runs.reader import read_run
 from app.sweep.resumption import reject_changed
 from app.sweep.run_creation import create_run
 from exporters import install_layout
-from runtimes.fpga import provider
-from tests.app.run_folder.resealed import reseal_manifest
-from tests.app.sweep.sweeps import run_to_end, small_plan
+from tests.app.sweep.sweeps import small_plan
 from tests.environments import make_environment
 
 OURS = f"ort-ep:{install_layout.module_name('runtimes.fpga.provider')}"
@@ -62,25 +58,6 @@ def test_another_build_in_an_environment_is_noticed(work: Path) -> None:
     shutil.rmtree(package)
     with pytest.raises(PlanError, match=PACKAGE):
         reject_changed(run, copies=False)
-
-
-def test_a_resume_with_another_build_is_refused(
-    work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plan = small_plan(work, {"runtimes": [OURS]}, tolerance=0.05, profile="glance")
-    (row,) = run_to_end(create_run(plan, work / "run"))
-    assert row["status"] == "ok"
-    manifest = work / "run" / MANIFEST
-    values = json.loads(manifest.read_text("utf-8"))
-    (fingerprint,) = [entry for entry in values["fingerprints"] if entry.get("runtime")]
-    assert (fingerprint["path"], fingerprint["runtime"]) == (provider.get_library_path(), OURS)
-    assert main(["resume", str(work / "run")]) == 0
-    fingerprint["sha256"] = "0" * 64
-    manifest.write_text(json.dumps(values), "utf-8")
-    reseal_manifest(manifest)
-    capsys.readouterr()
-    assert main(["resume", str(work / "run")]) == 2
-    assert fingerprint["path"] in capsys.readouterr().err
 
 
 def test_what_is_measured_elsewhere_depends_on_no_package_here(work: Path) -> None:

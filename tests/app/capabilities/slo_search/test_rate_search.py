@@ -40,7 +40,6 @@ from tests.app.capabilities.slo_search.searched import (
     record_round,
     searched,
 )
-from tests.app.run_folder.runs import ENVIRONMENT
 
 TARGET = Target(99.0, 5000.0)
 SLO = str(TARGET)
@@ -274,18 +273,3 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
     assert (file_answer.low_hz, file_answer.high_hz) == (ends.low_hz, ends.high_hz)
     lines = [block.line for block in answer.tables() if isinstance(block, Command)]
     assert lines == [graphlap_line(*file_answer.resume)]
-
-
-def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
-    """Such as those of an earlier release: what a rate showed does not depend on who asked."""
-    with new_search(tmp_path / "run", SLO) as folder:
-        folder.begin(ENVIRONMENT)
-        (search,) = rate_searches(read_run(folder.path))
-        for number in range(FIRST_LOOK):
-            record_round(folder, search, None, number, Script())
-        for rate_hz in (400.0, 500.0, 600.0, 700.0):
-            for number in range(FIRST_LOOK):
-                record_round(folder, search, rate_hz, number, Script())
-    (state,) = searched(folder)
-    assert [point.rate_hz for point in state.points] == [400.0, 500.0, 600.0, 700.0]
-    assert 400.0 <= (state.bracket.low_hz or 0.0) < TRUE_HZ < (state.bracket.high_hz or 0.0) <= 700

@@ -132,26 +132,3 @@ def test_a_row_whose_output_is_empty_or_whose_input_is_not_understood_is_marked(
     assert "mystery 0..1 (not understood)" in " ".join(answer.split())
     answer, _ = measured(MYSTERY, tmp_path / "given", "--input-range", "mystery=3:3")
     assert "not understood" not in answer
-
-
-def test_a_pair_that_was_not_fed_the_same_is_marked(tmp_path: Path) -> None:
-    filled = "s = Concat <axis = 0> (n, n) f = ConstantOfShape(s) e = ReduceSum <keepdims = 0> (f)"
-    for name, nodes in (
-        ("old", f"{filled} y = Add(x, e)"),
-        ("new", f"m = Identity(n) {filled} y = Add(x, e)"),
-        ("other", "y, i = TopK(x, n)"),
-    ):
-        text = f"""<ir_version: 9, opset_import: ["" : 17]>
-        g (float[batch,8] x, int64[1] n) => (float[batch,k] y) {{ {nodes} }}"""
-        onnx.save(parser.parse_model(text), tmp_path / f"{name}.onnx")
-    file, files = (
-        tmp_path / "c.json",
-        [str(tmp_path / f"{n}.onnx") for n in ("old", "new", "other")],
-    )
-    words = (*ONE_ROUND[:-1], "3", "--baseline", files[0], "--json", str(file))
-    code, out, errors = run("run", *files, *words, "--out", str(tmp_path / "run"))
-    assert code == 0, errors
-    cases = json.loads(file.read_text("utf-8"))["cases"]
-    marked = [case["fed_otherwise"] for case in cases]
-    assert sorted(marked, key=len) == [[], [{"input": "n", "first": "128", "second": "8"}]]
-    assert "n 128, then 8" in " ".join(out.split())

@@ -29,23 +29,6 @@ from tests.exporters.support import graph, model_of, tensor
 from tests.mutants import mutants
 
 
-def test_a_sweep_leaves_rows_a_table_and_no_process(work: Path) -> None:
-    code, out, log = run(
-        *("--headless", "--models", "add.onnx", "--runtimes", "fake,ort-cpu", "--rounds", "1"),
-        *("--scenario", "closed_loop,paced:20us", "--out", "run", "--export", "parquet"),
-    )
-    assert code == 0, log
-    result_rows = rows(work / "run")
-    assert [row["status"] for row in result_rows] == ["ok"] * 4
-    assert {row["scenario"] for row in result_rows} == {"closed_loop", "paced"}
-    assert all(float(row["latency_p99_us"]) > 0 for row in result_rows)
-    assert "add.onnx" in out and "p50" in out
-    assert "4 cases" in log and "round 1: ok" in log
-    assert (work / "run" / "samples.parquet").exists()
-    live = json.loads((work / "run" / "live.json").read_text())
-    assert (live["state"], live["exit_code"], live["rounds_done"]) == ("finished", 0, 4)
-
-
 def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None:
     """And sizes that nobody set are assumed and measured."""
     (work / "text.onnx").write_text("this is no model")

@@ -8,10 +8,9 @@ import onnx
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox
 from pytestqt.qtbot import QtBot
 
-from app.gui.actions import ACTIONS
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
 from app.gui.editor.pickers import ModelTree
@@ -159,17 +158,6 @@ def test_an_open_axis_is_asked_for_before_the_start_and_a_batch_is_assumed(
     assert "Other axes" in footer.verdict.text()
     QTest.keyClicks(form.fields["axes"], "rows=4,8")
     qtbot.waitUntil(lambda: footer.verdict.text().split()[1].startswith("case"), timeout=20_000)
-
-
-def test_no_two_letters_with_alt_are_the_same(editor: SweepEditor) -> None:
-    editor.advanced.open()
-    visible = [w for w in editor.findChildren(QWidget) if w.isVisible()]
-    texts = [w.text() for w in visible if isinstance(w, QAbstractButton)]
-    texts += [w.text() for w in visible if isinstance(w, QLabel) and w.buddy() is not None]
-    marked = [text for text in (*ACTIONS, *texts) if "&" in text.replace("&&", "")]
-    letters = [text[text.index("&") + 1].lower() for text in marked]
-    assert len(letters) > len(ACTIONS) + 5
-    assert len(set(letters)) == len(letters)
 
 
 def test_every_runtime_is_listed_with_its_version_or_its_reason(

@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTreeWidgetItem
+from PySide6.QtWidgets import QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.series import Series
 from app.capabilities.largest_batch.present import LargestBatchView
-from app.gui.look.theme import LIGHT
 from app.gui.panels.case_tree import CaseTree
 from app.gui.plots.distributions import PercentileView
 from app.gui.plots.figure_view import CapabilityView, FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.ranking import RankingView
-from app.gui.plots.style import series_styles
 from app.gui.plots.trends import TrendsView
 from tests.app.gui.plots.views import finished, grid, many, on_screen
 
@@ -85,24 +82,6 @@ def test_a_check_mark_hides_a_series_in_every_view_which_say_how_to_see_all_agai
     panel.all_button.click()
     assert _drawn(views) == [keys] * 2
     assert not any(view._missing.isVisible() for view in views)
-
-
-def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -> None:
-    panel, views = _with_views(qtbot, many(4))
-    base_colors = {key: style.color.name() for key, style in series_styles(many(4), LIGHT).items()}
-    lit_key = many(4)[2].key
-    pos = QPointF(panel.rows.visualItemRect(_row(panel, lit_key)).center())
-    no_button, no_key = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
-    place = panel.rows.viewport().mapToGlobal(pos)
-    mouse_event = QMouseEvent(QEvent.Type.MouseMove, pos, place, no_button, no_button, no_key)
-    QApplication.sendEvent(panel.rows.viewport(), mouse_event)
-    assert panel.arrangement.lit == lit_key
-    for view in views:
-        view.refresh()
-        colors = {key: style.color.name() for key, style in view.styles().items()}
-        assert [key for key in base_colors if colors[key] == base_colors[key]] == [lit_key]
-    panel.rows.leaveEvent(QEvent(QEvent.Type.Leave))
-    assert views[0].styles() == series_styles(many(4), LIGHT)
 
 
 def test_a_case_keeps_its_colour_whatever_a_view_lists_and_in_which_order(qtbot: QtBot) -> None:

@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from app.analysis.comparison.ranking import fastest
 from app.analysis.plot_data.series import Series
 from app.capabilities.largest_batch.present import LargestBatchView
-from app.capabilities.tuning.present import StepsView
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.objectives import BAND
@@ -34,7 +33,7 @@ from app.runs.following.state import CaseDetails
 from exporters.diagnostics import diagnostic
 from runtimes.execution import Clock
 from tests.app.analysis.columns.filled import MODEL
-from tests.app.gui.plots.views import figures_of, finished, on_screen, side, tuned, turn_wheel
+from tests.app.gui.plots.views import figures_of, finished, on_screen, side, turn_wheel
 from tests.app.gui.synthetic import case_of, failed, series, summary_of, with_figures
 
 
@@ -278,14 +277,3 @@ def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     assert new_view.heading._title == "p50 latency of each batch by distribution"
     new_view.columns_choice.choose("batch_size")
     assert "not the same" in new_view._missing.text()
-
-
-def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, CapabilityView(StepsView()), tuned())
-    (layer,) = figures_of(view)
-    assert [bar.x for bar in layer.figure.marks] == [130.0, 260.0, 262.0]
-    first, better, doubtful_step = (bar.label for bar in layer.figure.marks)
-    assert "times" not in first
-    assert better.endswith("2.00 (1.900 to 2.100) times")
-    assert doubtful_step.endswith("times, undecided")
-    assert view.table()[1][1][:3] == ["vgg16", "batch 16", 260.0]

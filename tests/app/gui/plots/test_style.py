@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.series import Series
-from app.gui.look.theme import LIGHT, THEMES, contrast, runtime_color
+from app.gui.look.theme import LIGHT, THEMES, contrast
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.style import apart, legend_text, series_colors, series_styles
 from tests.app.gui.plots.views import grid, on_screen
@@ -37,15 +37,6 @@ def test_each_series_has_a_colour_of_its_own_that_stands_out_and_apart(
         assert len({color.name() for color in colors}) == len(sweep)
         assert min(contrast(color, QColor(theme.base)) for color in colors) >= 2.85
         assert min(starmap(apart, pairwise(colors))) > 0.05, "as far as two runtimes are"
-
-
-def test_what_differs_has_the_hues_and_the_rest_the_shades() -> None:
-    colors = series_colors(grid(("a", "b"), TWO), LIGHT)
-    assert colors["a/ort-cpu/1"] == runtime_color("ort-cpu")
-    assert colors["a/openvino-cpu/1"] == runtime_color("openvino-cpu")
-    colors = series_colors(grid(("a", "b"), CPU, (1, 4)), LIGHT)
-    hues = {key: round(color.hslHue() / 24) for key, color in colors.items()}
-    assert hues["a/ort-cpu/1"] == hues["a/ort-cpu/4"] != hues["b/ort-cpu/1"] == hues["b/ort-cpu/4"]
 
 
 BUSY = "more was running than this machine has cores: stop other work to trust the tail"

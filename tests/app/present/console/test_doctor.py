@@ -14,17 +14,16 @@ import pytest
 
 from app.__main__ import main
 from app.cli.cache import cache_table, clear_cache
-from app.machine.placement import as_list, memory_locked, scheduler, usable_cores
+from app.machine.placement import as_list, usable_cores
 from app.machine.release_environments import PINNED
 from app.present.console.doctor import doctor, probe_all
-from app.present.console.doctor import permissions as told_here
 from app.present.console.streams import ERROR_FILE, take_error_file
 from app.present.terminal import as_text
 from app.sweep.remote.carriers import COMMAND_VARIABLE
 from exporters import install_layout
 from exporters.cache import Store
 from runtimes import registry
-from tests.app.machine.unprivileged import give_up, needs_realtime
+from tests.app.machine.unprivileged import give_up
 from tests.app.sweep.remote.processes import scripted
 from tests.checkout import ROOT
 
@@ -100,13 +99,6 @@ def test_who_may_not_lock_memory_nor_take_a_priority_hears_the_remedy() -> None:
     assert permissions["--realtime"].startswith("not permitted")
     assert "ulimit -r" in permissions["--realtime"]
     assert permissions["--cores"] == as_list(usable_cores())
-
-
-@needs_realtime
-def test_what_is_tried_is_undone() -> None:
-    state_before = scheduler(), memory_locked()
-    assert dict(told_here())["--realtime"].startswith("permitted")
-    assert (scheduler(), memory_locked()) == state_before
 
 
 def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from app.plan.plan import parse_plan
 from app.present.console.answer.outcome import RunOutput
 from app.present.console.progress import (
     UNCHECKED,
-    LiveDisplay,
     LiveOrder,
     RunningFigure,
     RunningFigures,
@@ -24,10 +23,10 @@ from app.present.console.progress import (
 )
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import read_records
-from app.sweep.engine import Completed, Paused
+from app.sweep.engine import Completed
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from tests.app.run_folder.runs import ENVIRONMENT, measured_run, record
+from tests.app.run_folder.runs import ENVIRONMENT, measured_run
 from tests.app.sweep.sweeps import write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -118,25 +117,6 @@ def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
     )
     assert terminal_text.count("export of text.onnx: export_failed") == 1
     assert "round 1: export_failed" not in terminal_text
-
-
-def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
-    plan = parse_plan({"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}, "test")
-    with create_run(plan, tmp_path / "run") as folder:
-        (case,) = folder.manifest.cases
-        record(folder, case, 0, [50.0] * 200)
-        with SweepRun(folder, ENVIRONMENT) as run:
-            run.live.show(case.case_id, 1, "measure")
-            run.live.iterations = 100
-            terminal = Terminal()
-            display = LiveDisplay(run, terminal)
-            display.show([Paused()])
-            display.close()
-    assert "p99 needs 68 samples" in terminal.getvalue()
 
 
 def new_run(

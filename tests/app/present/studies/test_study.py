@@ -128,12 +128,10 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     [
         (["volo"], "there is no study called 'volo': did you mean 'vollo'?"),
         (["vollo", "--batch", "4"], "--batch: the study vollo compares with figures at batch 1"),
-        (["vollo", "a", "b"], "a study pages one run, and 2 are named"),
         (["vollo", "a", "--rounds", "2"], "--rounds cannot be used with the run a"),
         (["vollo", "--resume", "a", "--models", "mlp"], "--models cannot be used with the run in"),
         (["vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
         (["dlmark", "nowhere"], "nowhere has no part of the study dlmark"),
-        (["dlmark", "--resume", "nowhere"], "nowhere has no part of the study dlmark"),
         (["dlmark", "--out", "taken", "--models", "alexnet"], "taken is there already"),
     ],
 )

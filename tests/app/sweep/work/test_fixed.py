@@ -14,7 +14,6 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
-from app.plan.plan import EMPTY
 from app.sweep.scheduling import grid, round_budget, round_jobs
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import Budget, FixedRounds, contests
@@ -132,17 +131,6 @@ def test_a_case_that_can_not_be_measured_ends_with_a_reason_and_no_process(
     (work,) = run_through(sweep_of(CASES[:1]), None)
     (result,) = settled([work])
     assert (result.status, result.reason) == ("unavailable", "no libfoo: install foo")
-
-
-@pytest.mark.parametrize("checked", [True, False])
-def test_what_is_compared_and_how_closely_reaches_exports_and_rounds(
-    model: ExportedModel, checked: bool
-) -> None:
-    plan = EMPTY.model_copy(update={"checked": checked, "tolerance": 0.5})
-    schedule = Schedule(CASES[:1], 1, SHORT, 60.0, 5, Path("samples"), plan)
-    works = run_through(FixedSweep(schedule, {}, FixedRounds(1)), model)
-    assert [w.request.checked for w in works if isinstance(w, ExportWork)] == [checked]
-    assert [w.job.asked.tolerance for w in works if isinstance(w, RoundWork)] == [0.5]
 
 
 MODELS = 5
