@@ -19,7 +19,6 @@ from app.workers.output_check import (
     check_lanes,
     check_outputs,
     compare,
-    families,
     mismatch_text,
     verdict,
     worst,
@@ -297,6 +296,11 @@ BOTH = Verdict(True, is_disputed=True, only_own=True)
         ("ort-cpu@spring", (UNOPTIMISED,), (), OWN),
         ("openvino:GPU.0", (OPENVINO,), (), OWN),
         ("torch-cuda", ("torch in fp64",), (), OWN),
+        ("ort-ep:OpenVINOExecutionProvider.CPU", (OPENVINO,), (), OWN),
+        ("ort-ep:OpenVINOExecutionProvider.CPU", (UNOPTIMISED,), (), OWN),
+        ("ort-tensorrt:0@spring", (UNOPTIMISED,), (), OWN),
+        ("tensorrt-rtx", (UNOPTIMISED,), (), RIGHT),
+        ("somebodys-engine", (UNOPTIMISED,), (), RIGHT),
         ("openvino-cpu", (UNOPTIMISED,), (), RIGHT),
         ("fpga:v80", (UNOPTIMISED,), (), RIGHT),
     ],
@@ -317,18 +321,3 @@ def test_two_that_agree_convict_unless_an_independent_one_supports() -> None:
     assert judged("ort-cpu", (), (EVALUATED, UNOPTIMISED), own) == WRONG
     assert judged("ort-cpu", (UNOPTIMISED,), (EVALUATED,), is_integer=True) == WRONG
     assert judged("ort-cpu", (UNOPTIMISED,), (OPENVINO,), is_integer=True) == BOTH
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("ort-ep:OpenVINOExecutionProvider.CPU", {"ONNX Runtime", "OpenVINO"}),
-        ("ort-tensorrt:0@spring", {"ONNX Runtime", "TensorRT"}),
-        ("tensorrt-rtx", {"TensorRT"}),
-        (EVALUATED, {EVALUATED}),
-        (PACKAGED, {PACKAGED}),
-        ("somebodys-engine", {"somebodys-engine"}),
-    ],
-)
-def test_an_engine_in_whatever_shell_is_one_family(name: str, expected: set[str]) -> None:
-    assert families(name) == expected

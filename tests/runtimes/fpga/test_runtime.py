@@ -23,6 +23,7 @@ from runtimes.execution import AfterCompletion, Queries
 from runtimes.fpga import cards
 from runtimes.fpga.runtime import Fpga
 from runtimes.options import OptionValue, Settings
+from tests.app.analysis.columns.filled import MODEL
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
 CARD = Settings(device="ia-420f", release="sdk26")
@@ -35,14 +36,9 @@ def save(tmp_path: Path) -> Save:
         model = builder.model()
         path = tmp_path / "model.onnx"
         onnx.save(model, path)
-        return ExportedModel(
-            name="model",
-            suite="",
-            family="",
+        return replace(
+            MODEL,
             path=str(path),
-            sha256="",
-            opset=20,
-            precision="fp32",
             inputs=tuple(spec(value) for value in model.graph.input),
             outputs=tuple(spec(value) for value in model.graph.output),
             axes={
@@ -51,8 +47,6 @@ def save(tmp_path: Path) -> Save:
                 for dim in value.type.tensor_type.shape.dim
                 if dim.dim_param
             },
-            references={},
-            reference="onnx",
             states=tuple(StatePair(*pair) for pair in builder.states),
         )
 

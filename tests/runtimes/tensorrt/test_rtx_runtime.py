@@ -56,16 +56,12 @@ def test_where_it_is_not_installed_the_extra_is_named(
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_a_gpu_that_is_not_here_cannot_be_measured(runtime: Runtime, graphs: Graphs) -> None:
+def test_a_gpu_that_is_not_here_cannot_be_measured_nor_one_be_named_that_does_not_exist(
+    runtime: Runtime, graphs: Graphs
+) -> None:
     with pytest.raises(NotAvailable, match="to build for alone") as exc_info:
         runtime.compile(graphs.dense, {"batch": 1}, SM89)
     assert "--check" in exc_info.value.remedy
-
-
-@pytest.mark.usefixtures("no_driver")
-def test_a_compute_capability_that_does_not_exist_is_answered_with_those_that_do(
-    runtime: Runtime,
-) -> None:
     with pytest.raises(NotAvailable, match="'sm90'") as exc_info:
         runtime.refuse_device("sm90", "")
     for name in ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121"):

@@ -131,6 +131,7 @@ def test_calibrated_is_a_claim_about_release_family_pace_and_size() -> None:
     ):
         assert word(builder, "sdk26") == "extrapolated"
     assert "no table" in fidelity(compiled(cnn, replace(V80, cores=12))).reason
+    assert "2048 bytes" in fidelity(compiled(mlp(2000, 32), V80)).reason
 
 
 @pytest.mark.parametrize("key", card_keys())

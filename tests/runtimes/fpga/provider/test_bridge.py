@@ -124,17 +124,12 @@ def test_a_subgraph_may_read_what_the_card_made() -> None:
         ({"cores": "-1"}, "cores=-1 is not usable: give an integer above 0"),
         ({"card": "v81"}, "no card 'v81'.*'v80'"),
         ({"release": "sdk62"}, "no release 'sdk62'.*'sdk2"),
+        ({"cores": "1", "block": "8", "tiles": "1"}, r"needs 2 tiles.*1"),
     ],
 )
 def test_a_bad_option_stops_the_session(texts: dict[str, str], words: str) -> None:
     with pytest.raises(Exception, match=words) as caught:
         card_session(mlp(), texts)
-    assert type(caught.value).__name__ == "InvalidArgument"
-
-
-def test_a_graph_that_does_not_fit_says_how_many_tiles_it_needs() -> None:
-    with pytest.raises(Exception, match=r"needs 2 tiles.*1") as caught:
-        card_session(mlp(), {"cores": "1", "block": "8", "tiles": "1"})
     assert type(caught.value).__name__ == "InvalidArgument"
 
 
