@@ -74,20 +74,6 @@ CHECKS = (
         (_DEVICE, _PINNED_OPTIONS),
         own_process=True,
     ),
-    Check(
-        "trtexec",
-        timing_checks.agrees_with_trtexec,
-        (_DEVICE,),
-        runtimes=("tensorrt",),
-        limit_s=180.0,
-    ),
-    Check(
-        "onnxruntime_perf_test",
-        timing_checks.agrees_with_perf_test,
-        (_PAGEABLE,),
-        runtimes=("ort-cuda",),
-        limit_s=180.0,
-    ),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
 import time
@@ -260,6 +261,18 @@ def test_a_recorded_graph_copies_from_locked_memory_alone(graphs: Graphs) -> Non
         TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
     options["boundary"] = "device"
     TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+
+
+def test_the_precision_is_that_of_the_engines_own_products(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    product = {"Name": "a", "LayerType": "gemm", "Inputs": [{"Format/Datatype": "Half"}]}
+    description = json.dumps({"Layers": [product]})
+    monkeypatch.setattr(
+        stand_in.EngineInspector, "get_engine_information", lambda self, form: description
+    )
+    with compiled(graphs) as session:
+        assert session.execution.precision == "fp16"
 
 
 def test_closing_gives_everything_back(graphs: Graphs, driver: Driver) -> None:

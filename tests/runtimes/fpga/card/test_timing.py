@@ -59,19 +59,6 @@ def test_the_link_turns_to_dma_beyond_the_register_bytes() -> None:
     assert io_us(large) == pytest.approx(release.io_us + release.dma_us)
 
 
-@pytest.mark.parametrize("made", [cnn_step(3, 128), lstm_step(2, 128)])
-def test_spaced_and_contiguous_are_the_ends_of_one_scale(made: ModelBuilder) -> None:
-    program = compiled(made)
-    gaps_ns = (0, 50, 100, 200, 20_000)
-    latencies = [
-        int(simulate(program, AfterCompletion(3, gap), rng()).latency_ns[0]) for gap in gaps_ns
-    ]
-    assert latencies == sorted(latencies, reverse=True)
-    assert latencies[0] == round(latency_us(program, 0) * 1e3)
-    assert latencies[-1] == round(latency_us(program, math.inf) * 1e3)
-    assert latencies[0] > latencies[1] > latencies[-1]
-
-
 @pytest.mark.parametrize("hundredths", [7, 14, 28, 29, 57, 58])
 def test_a_pause_is_counted_in_whole_cycles(hundredths: int) -> None:
     """As floats, 0.29 us x 100 MHz is 28.999999999999996."""
