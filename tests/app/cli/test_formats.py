@@ -13,12 +13,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cases.scenario import Condition, Scenario
-from app.cli.help import PAGES
 from app.cli.main import as_command
 from app.cli.parsers import parse
 from app.cli.table import BY_NAME, COMMANDS, EXAMPLES
-from app.plan.settings.table import accepted_by
 from tests.app.cli.headless.batch import run
 
 MEASURE = ("--runtimes", "fake", "--preset", "brief", "--rounds", "1")
@@ -95,36 +92,6 @@ def test_colours_are_switched_off(
     assert main(["show", runs[0], *words]) == 0
     assert terminal.getvalue()
     assert "\x1b[" not in terminal.getvalue()
-
-
-def first_words(page: str) -> list[str]:
-    return re.findall(r"^  ([a-z_]+(?:-l2|:\S+)?) ", page, re.MULTILINE)
-
-
-def test_each_kind_of_scenario_and_condition_is_explained() -> None:
-    kinds = {Scenario.parse(word).kind for word in first_words(PAGES["scenarios"]())}
-    assert len(kinds) == 8
-    conditions = {
-        Condition.parse(word).kind
-        for word in first_words(PAGES["conditions"]())
-        if word not in ("shapes:FILE", "graphlap")
-    }
-    assert conditions == {"none", "cold", "cold-l2", "sustained", "with"}
-
-
-def test_every_setting_of_a_run_is_on_the_page_of_settings() -> None:
-    page = PAGES["settings"]()
-    for setting in accepted_by("run"):
-        assert f"{setting.flag} " in page or f"{setting.flag}\n" in page, setting.key
-
-
-@pytest.mark.parametrize("command", ["slo", "tune", "export"])
-def test_an_option_that_is_missing_is_named_as_its_help_names_it(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([command, "x"]) == 2
-    named = set(re.findall(r"--[a-z]+", capsys.readouterr().err.partition(": see ")[0]))
-    assert len(named - {"--help"}) == 1
 
 
 @pytest.mark.parametrize("line", [*EXAMPLES, *(e for c in COMMANDS for e in c.examples)])

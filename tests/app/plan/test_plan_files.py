@@ -10,7 +10,6 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.axis_sizes import read_shapes
 from app.plan.plan_files import load_plan, plan_toml
-from tests.app.cli.headless.batch import run
 
 GRID = '[[sweeps]]\nmodels = ["mlp"]\nruntimes = ["fake"]\n'
 
@@ -55,10 +54,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     [
         "[[sweeps]\n",
         f"rounds = {'9' * 5000}",
-        f"rounds = 0x{'f' * 5000}",
-        f"seed = 0b{'1' * 20_000}",
         f"{'a.' * 20_000}b = 1",
-        f"[{'a . ' * 20_000}b]",
         f"options = {{'fake.x' = [0x{'f' * 5000}]}}",
         f"x = {'[' * 100_000}",
         f"x = {'{a=' * 50_000}",
@@ -90,12 +86,3 @@ def test_a_long_cell_in_a_file_of_shapes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as exc_info:
         read_shapes(str(tmp_path / "shapes.csv"))
     assert exc_info.value.remedy and "\n" not in str(exc_info.value)
-
-
-def test_a_bad_plan_is_exit_code_2_and_writes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").write_text(f'inputs = "a\\u0000b"\n{GRID}', "utf-8")
-    out = tmp_path / "run"
-    code, _, errors = run("--headless", "--plan", str(tmp_path / "plan.toml"), "--out", str(out))
-    assert code == 2
-    assert "Traceback" not in errors
-    assert not out.exists()

@@ -133,8 +133,8 @@ EXPORTER = """
 print(os.getpid(), file=open({log!r}, 'a'))
 for line in sys.stdin:
     model = json.loads(line)['model']
-    if model == 'dies':
-        os.kill(os.getpid(), signal.SIGABRT)
+    if model in ('dies', 'killed'):
+        os.kill(os.getpid(), signal.SIGABRT if model == 'dies' else signal.SIGKILL)
     time.sleep(0.3)
     sys.stdout.write({reply!r} + '\\n')
     sys.stdout.flush()
@@ -204,10 +204,10 @@ def test_exporters_are_few_serve_many_and_are_gone_before_a_measurement(
 
 def test_an_exporter_that_dies_costs_one_export(model: ExportedModel, tmp_path: Path) -> None:
     place = ThisMachine(commands={"export": exporter(tmp_path, model)})
-    with Engine(Given(exports("a", "dies", "b")), place) as engine:
+    with Engine(Given(exports("a", "dies", "killed", "b")), place) as engine:
         reply_by_name = replies(drive(engine))
     statuses = {name: reply.status for name, reply in reply_by_name.items()}
-    assert statuses == {"a": "ok", "b": "ok", "dies": "export_failed"}
+    assert statuses == {"a": "ok", "b": "ok", "dies": "export_failed", "killed": "cancelled"}
     assert "SIGABRT" in reply_by_name["dies"].reason
 
 

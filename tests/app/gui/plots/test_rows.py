@@ -31,16 +31,6 @@ def test_many_series_stand_in_rows_that_are_named_and_few_are_filled(qtbot: QtBo
     for count, is_filled in ((12, False), (4, False), (3, True), (1, True)):
         redraw(view, many(count))
         assert {columns.is_filled for columns in view.panel.columns.columns} == {is_filled}
-    view.layout_choice.choose("stacked")
-    redraw(view, many(3))
-
-    def heights() -> list[float]:
-        return [c.floor - float(c.tops.min()) for c in view.panel.columns.columns]
-
-    assert max(heights()) == pytest.approx(0.86)
-    view.log_box.setChecked(False)
-    counts = [int(case_series.counts.max()) for case_series in view.series]
-    assert heights() == pytest.approx([0.86 * count / max(counts) for count in counts])
 
 
 def test_forty_rows_are_scrolled_through_by_bar_wheel_and_keys(qtbot: QtBot) -> None:

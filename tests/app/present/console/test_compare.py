@@ -63,7 +63,8 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
     (error,) = suite.iter("error")
     assert damage_text in error.get("message", "")
-    assert "damaged and left out" in told(capsys, "compare", second, first, "-f", "markdown")[1]
+    code, out = told(capsys, "compare", second, first, "-f", "markdown")
+    assert code == 1 and "damaged and left out" in out, "without a gate too"
 
 
 def test_what_is_no_longer_measured_fails(

@@ -10,14 +10,12 @@ import pytest
 
 from app.__main__ import main
 from app.analysis.columns.rows import Rows
-from app.analysis.plot_data.card import CardEvent, CardRun, card_runs, question
+from app.analysis.plot_data.card import CardRun, card_runs, question
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.scenario import Scenario
 from app.cli.notebook import open as open_run
 from app.present.report.comparison_figures import ratio_figures
-from app.present.report.execution_figures import MAXIMUM_EVENTS, schedule
-from app.present.report.figures import timed_cases
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.runs.history.run_comparison import RunSide, compare_runs, side_of
@@ -140,18 +138,3 @@ def test_a_case_that_ran_on_no_card_has_none(path: Path) -> None:
         open_run(path).schedule(MEASURED.case_id)
     with pytest.raises(ResultsError, match=r"gone\.onnx"):
         open_run(path).schedule(GONE.case_id)
-
-
-def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
-    run = open_run(path).run
-    timed_case = timed_cases(run, Rows().measured(run))[0]
-    events = tuple(
-        CardEvent(f"n{place}", "matrix", 10 * place, 10 * place + 1, 10 * place + 1 + place % 9)
-        for place in range(2 * MAXIMUM_EVENTS)
-    )
-    last = events[-1].done
-    figure = schedule(timed_case, CardRun("m", "V80", "r", 800.0, 0.1, last, 1, 2, (1,), events))
-    issues, flows = figure.series
-    assert len(issues.marks) == len(flows.marks) == MAXIMUM_EVENTS
-    assert min(mark.x - mark.start for mark in flows.marks) >= 4, "the short ones are left out"
-    assert f"{MAXIMUM_EVENTS} of {2 * MAXIMUM_EVENTS}" in figure.note

@@ -96,23 +96,6 @@ def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
     assert gain(None, many) == ""
 
 
-def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Path) -> None:
-    """The scripted one has three: a case on all of them, beside one on the first."""
-    folder = tmp_path / "run"
-    cases = make_run(folder, "char-cnn/steps", ["ort-cpu", "fake"], latency_us)
-    runtimes = [case.runtime for case in cases if case.runtime.startswith("fake:")]
-    assert runtimes == ["fake:0", "fake:0+1+2"]
-    results = found_in(folder, load_study("char-cnn/steps"))
-    text = as_markdown(page(study("char-cnn/steps"), results))
-    assert "are not the study's" not in text
-    assert "against the first of them: fake:0+1+2" in text
-    steps = {row[0]: row[3:] for row in tables(text)[0][1:]}
-    multiple = steps["Use multiple GPUs"]
-    assert multiple[0] == "3 devices share the inputs, fake:0+1+2"
-    # Runs of one lane each as they were made: as many a second as on one.
-    assert multiple[1:] == ["250/s", "250/s", "1.00 (1 round)"]
-
-
 def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:
     anywhere = [replace(ONE, host="", scenario=OFFLINE), ONE]
     placed_cases = [replace(case, host=host) for host in ("board", "server") for case in anywhere]
