@@ -201,7 +201,7 @@ MACS = {
 }
 
 
-@pytest.mark.parametrize("name", {**PARAMETERS, **MACS})
+@pytest.mark.parametrize("name", dict.fromkeys((*PARAMETERS, *MACS)))
 def test_parameters_are_the_published_ones_and_macs_follow_from_the_sizes(name: str) -> None:
     definition = find(name)
     module = build(definition.factory)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -13,6 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from exporters.messages import ExportRequest
 from exporters.onnx_files.counts import Arithmetic, arithmetic, count
 from exporters.source import Counts
+from exporters.types import Precision
 from exporters.worker import export
 from tests.exporters.support import LIGHT, WorkerProcess, graph, nodes_of, save_affine, tensor
 
@@ -26,10 +26,10 @@ def _zeros(*shape: int) -> np.ndarray:
 
 
 def test_a_grouped_convolution_with_its_norm() -> None:
-    nodes = [
-        helper.make_node("Conv", ["x", "w", "b"], ["h"], group=2, pads=[1, 1, 1, 1]),
-        helper.make_node("BatchNormalization", ["h", "g", "o", "m", "v"], ["y"]),
-    ]
+    nodes = nodes_of("""
+        h = Conv <group = 2, pads = [1, 1, 1, 1]> (x, w, b)
+        y = BatchNormalization(h, g, o, m, v)
+    """)
     norm = {name: _zeros(6) for name in "gomv"}
     model = _model(nodes, ["n", 4, 8, 8], w=_zeros(6, 2, 3, 3), b=_zeros(6), **norm)
     weights = 6 * 2 * 9 + 6 + 2 * 6
@@ -37,13 +37,9 @@ def test_a_grouped_convolution_with_its_norm() -> None:
 
 
 def test_weights_made_by_constant_nodes_count_once_folded() -> None:
-    nodes = [
-        helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(_zeros(5, 3))),
-        helper.make_node("Transpose", ["k"], ["w"], perm=[1, 0]),
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("Mul", ["h", "half"], ["y"]),
-    ]
-    model = _model(nodes, [2, 3], half=np.array(0.5, np.float32))
+    constant = helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(_zeros(5, 3)))
+    nodes = nodes_of("w = Transpose <perm = [1, 0]> (k) h = MatMul(x, w) y = Mul(h, half)")
+    model = _model([constant, *nodes], [2, 3], half=np.array(0.5, np.float32))
     assert count(model, {}) == Counts(15, 15, 2 * 5 * 3)
 
 
@@ -63,44 +59,43 @@ def test_an_einsum_multiplies_every_combination_of_its_indices(
 
 
 def test_weights_of_four_bits_count_as_many_as_they_are() -> None:
-    node = helper.make_node(
-        "MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=64, N=8, bits=4,
-        block_size=32,
-    )  # fmt: skip
+    nodes = nodes_of(
+        "y = com.microsoft.MatMulNBits <K = 64, N = 8, bits = 4, block_size = 32> (x, w, s)"
+    )
     weights = {"w": np.zeros((8, 2, 16), np.uint8), "s": _zeros(16)}
     ends = [tensor("x", [3, 64])], [tensor("y", [3, 8])]
-    model = graph([node], *ends, weights, vendor="com.microsoft")
+    model = graph(nodes, *ends, weights, vendor="com.microsoft")
     assert count(model, {}) == Counts(64 * 8 + 16, 64 * 8 + 16, 3 * 64 * 8)
 
 
 def test_a_number_of_a_formula_is_no_weight_and_a_single_bias_is() -> None:
+    custom = nodes_of("y = a.vendor.FusedMatMul(x, w)")
+    assert count(_model(custom, [2, 3], w=_zeros(3, 4)), {}).macs is None, "it is not guessed"
     nodes = nodes_of("h = MatMul(x, w) k = Add(h, b) y = Div(k, scale)")
     one = np.ones(1, np.float32)
     model = _model(nodes, [2, 3], w=_zeros(3, 1), b=one, scale=one)
     assert count(model, {}).parameters == 3 + 1
 
 
-def test_what_no_formula_covers_is_not_guessed() -> None:
-    custom = helper.make_node("FusedMatMul", ["x", "w"], ["y"], domain="a.vendor")
-    assert count(_model([custom], [2, 3], w=_zeros(3, 4)), {}).macs is None
-
-
-def test_a_fitted_estimator_that_keeps_its_numbers_in_attributes_is_not_said_to_have_none() -> None:
-    domain = "ai.onnx.ml"
-    ends = [tensor("x", [2, 3])], [tensor("y", [2, 1])]
-    linear = helper.make_node("LinearRegressor", ["x"], ["y"], domain=domain, coefficients=[1.0])
-    fitted_model = graph([linear], *ends, vendor=domain, opset=20)
-    assert count(fitted_model, {}) == Counts(None, None, 2)
-    vectors: dict[str, Any] = {
-        "coefficients": [1.0, 2.0],
-        "support_vectors": [0.5] * 6,
-        "n_supports": 2,
-    }
-    kernel = helper.make_node("SVMRegressor", ["x"], ["y"], domain=domain, **vectors)
-    assert count(graph([kernel], *ends, vendor=domain, opset=20), {}).macs == 2 * (2 * 3 + 2)
-    binary = helper.make_node("Binarizer", ["x"], ["y"], domain=domain, threshold=0.5)
-    plain = graph([binary], *ends[:1], [tensor("y", [2, 3])], vendor=domain, opset=20)
-    assert count(plain, {}) == Counts(0, 0, 0)
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        ("LinearRegressor <coefficients = [1.0]>", Counts(None, None, 2)),
+        (
+            """SVMRegressor <coefficients = [1.0, 2.0], n_supports = 2,
+                support_vectors = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]>""",
+            Counts(None, None, 2 * (2 * 3 + 2)),
+        ),
+        ("Binarizer <threshold = 0.5>", Counts(0, 0, 0)),
+    ],
+)
+def test_a_fitted_estimator_that_keeps_its_numbers_in_attributes_is_not_said_to_have_none(
+    node: str, expected: Counts
+) -> None:
+    domain, columns = "ai.onnx.ml", 3 if node.startswith("Binarizer") else 1
+    ends = [tensor("x", [2, 3])], [tensor("y", [2, columns])]
+    model = graph(nodes_of(f"y = {domain}.{node} (x)"), *ends, vendor=domain, opset=20)
+    assert count(model, {}) == expected
 
 
 @pytest.mark.parametrize(
@@ -148,72 +143,51 @@ def test_products_of_weights_alone_are_computed_once_and_not_counted() -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        [("Transpose", {"perm": [1, 0]})],
-        [("Identity", {})],
-        [("Transpose", {"perm": [1, 0]}), ("Transpose", {"perm": [1, 0]})],
-        [("Flatten", {"axis": 1})],
-        [("Cast", {"to": 1})],
+        "v = Transpose <perm = [1, 0]> (w)",
+        "v = Identity(w)",
+        "u = Transpose <perm = [1, 0]> (w) v = Transpose <perm = [1, 0]> (u)",
+        "v = Flatten <axis = 1> (w)",
+        "v = Cast <to = 1> (w)",
     ],
 )
-def test_a_weight_in_two_forms_counts_once(form: list[tuple[str, dict[str, Any]]]) -> None:
-    nodes, name = [], "w"
-    for place, (operator, attributes) in enumerate(form):
-        nodes.append(helper.make_node(operator, [name], [f"w{place}"], **attributes))
-        name = f"w{place}"
-    nodes += [
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("MatMul", ["h", name], ["y"]),
-    ]
+def test_a_weight_in_two_forms_counts_once(form: str) -> None:
+    nodes = nodes_of(f"{form} h = MatMul(x, w) y = MatMul(h, v)")
     assert count(_model(nodes, [2, 4], w=_zeros(4, 4)), {}) == Counts(16, 16, 2 * 2 * 4 * 4)
 
 
 @pytest.mark.parametrize(
     ("node", "others"),
     [
-        (helper.make_node("Resize", ["x", "", "s"], ["y"]), {"s": np.ones(4, np.float32)}),
-        (helper.make_node("Resize", ["x", "", "", "z"], ["y"]), {"z": np.array([1, 2, 6, 6])}),
+        ("Resize(x, , s)", {"s": np.ones(4, np.float32)}),
+        ("Resize(x, , , z)", {"z": np.array([1, 2, 6, 6])}),
         (
-            helper.make_node("Resize", ["x", "r", "s"], ["y"],
-                             coordinate_transformation_mode="tf_crop_and_resize"),
+            'Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, s)',
             {"r": _zeros(8), "s": np.ones(4, np.float32)},
         ),
-        (helper.make_node("Reshape", ["x", "z"], ["y"]), {"z": np.array([1, 2, 9])}),
-        (helper.make_node("Expand", ["x", "z"], ["y"]), {"z": np.array([5, 2, 3, 3])}),
-        (helper.make_node("Pad", ["x", "p", "", "a"], ["y"]),
-         {"p": np.array([1, 1]), "a": np.array([2])}),
-        (helper.make_node("ReduceSum", ["x", "a"], ["y"]), {"a": np.array([1])}),
-        (helper.make_node("Slice", ["x", "a", "p"], ["y"]),
-         {"a": np.array([0]), "p": np.array([1])}),
-        (helper.make_node("Clip", ["x", "lo"], ["y"]), {"lo": np.float32(0)}),
+        ("Reshape(x, z)", {"z": np.array([1, 2, 9])}),
+        ("Expand(x, z)", {"z": np.array([5, 2, 3, 3])}),
+        ("Pad(x, p, , a)", {"p": np.array([1, 1]), "a": np.array([2])}),
+        ("ReduceSum(x, a)", {"a": np.array([1])}),
+        ("Slice(x, a, p)", {"a": np.array([0]), "p": np.array([1])}),
+        ("Clip(x, lo)", {"lo": np.array(0, np.float32)}),
     ],
-    ids=lambda value: getattr(value, "op_type", ""),
-)  # fmt: skip
+)
 def test_what_says_how_a_node_computes_is_no_weight(
-    node: NodeProto, others: dict[str, np.ndarray]
+    node: str, others: dict[str, np.ndarray]
 ) -> None:
-    counts = count(
-        _model([node], [1, 2, 3, 3], **{n: np.asarray(a) for n, a in others.items()}), {}
-    )
-    assert counts == Counts(0, 0, 0)
+    assert count(_model(nodes_of(f"y = {node}"), [1, 2, 3, 3], **others), {}) == Counts(0, 0, 0)
 
 
 def test_weights_of_inner_graphs_count_and_outer_ones_once() -> None:
-    def branch(name: str, *names: str) -> onnx.GraphProto:
-        nodes = [
-            helper.make_node("Add", ["x", weight_name], [f"{name}{weight_name}"])
-            for weight_name in names
-        ]
-        own_node = helper.make_node("Add", [f"{name}{names[0]}", "own"], [f"{name}_out"])
-        result = helper.make_tensor_value_info(f"{name}_out", 1, None)
-        weight = numpy_helper.from_array(_zeros(1, 3), "own")
-        return helper.make_graph([*nodes, own_node], name, [], [result], [weight])
-
-    nodes = [
-        *nodes_of("m = ReduceMax <keepdims = 0> (x) c = Cast <to = 9> (m)"),
-        helper.make_node(
-            "If", ["c"], ["y"], then_branch=branch("t", "outer"), else_branch=branch("e", "outer")
-        ),
-    ]
+    nodes = nodes_of("""
+        m = ReduceMax <keepdims = 0> (x) c = Cast <to = 9> (m)
+        y = If (c) <
+            then_branch = a () => (float[] t) <float[1,3] p = {0, 0, 0}> {
+                u = Add(x, outer) t = Add(u, p) },
+            else_branch = b () => (float[] e) <float[1,3] q = {0, 0, 0}> {
+                v = Add(x, outer) e = Add(v, q) }
+        >
+    """)
     counts = count(_model(nodes, [1, 3], outer=_zeros(2, 3)), {})
     assert (counts.parameters, counts.macs) == (6 + 3 + 3, 0)
 
@@ -274,22 +248,14 @@ def test_products_whose_shapes_inference_lacks_are_counted_from_a_run(tmp_path: 
 
 def test_products_in_loops_and_branches_count_as_often_as_they_run(tmp_path: Path) -> None:
     """Four turns of a product of 2 x 3 with 3 x 3, then the branch of two that is taken."""
-    bools = TensorProto.BOOL
-    body = helper.make_graph(
-        nodes_of("g = MatMul(h, w) on = Identity(go)"),
-        "body",
-        [tensor("i", [], TensorProto.INT64), tensor("go", [], bools), tensor("h", [2, 3])],
-        [tensor("on", [], bools), tensor("g", [2, 3])],
-    )
-    small, large = (
-        helper.make_graph([helper.make_node("MatMul", ["k", name], [f"y_{name}"])], name, [],
-                          [tensor(f"y_{name}", [2, None])])
-        for name in ("small", "large")
-    )  # fmt: skip
-    nodes = [
-        helper.make_node("Loop", ["turns", "", "x"], ["k"], body=body),
-        helper.make_node("If", ["taken"], ["y"], then_branch=small, else_branch=large),
-    ]
+    nodes = nodes_of("""
+        k = Loop (turns, , x) <body = b (int64 i, bool go, float[2,3] h) => (bool on, float[2,3] g)
+            { g = MatMul(h, w) on = Identity(go) }>
+        y = If (taken) <
+            then_branch = s () => (float[2,?] t) { t = MatMul(k, small) },
+            else_branch = l () => (float[2,?] e) { e = MatMul(k, large) }
+        >
+    """)
     weights = {"w": _zeros(3, 3), "small": _zeros(3, 5), "large": _zeros(3, 500)}
     weights |= {"turns": np.array(4), "taken": np.array(True)}
     path = tmp_path / "loop.onnx"
@@ -300,11 +266,10 @@ def test_products_in_loops_and_branches_count_as_often_as_they_run(tmp_path: Pat
 
 def test_weights_that_a_kernel_packs_for_itself_have_their_sizes(tmp_path: Path) -> None:
     """A convolution of 4 channels to 3 behind a sum whose shape inference lacks."""
-    pair = ["s", "z"]
-    nodes = [
-        helper.make_node("QLinearAdd", [*["x", *pair] * 2, *pair], ["h"], domain="com.microsoft"),
-        helper.make_node("QLinearConv", ["h", *pair, "w", *pair, *pair], ["y"]),
-    ]
+    nodes = nodes_of("""
+        h = com.microsoft.QLinearAdd(x, s, z, x, s, z, s, z)
+        y = QLinearConv(h, s, z, w, s, z, s, z)
+    """)
     weights = {"w": np.ones((3, 4, 2, 2), np.uint8)}
     weights |= {"s": np.array(1, np.float32), "z": np.array(0, np.uint8)}
     ends = [tensor("x", [1, 4, 5, 5], TensorProto.UINT8)], [tensor("y", None, TensorProto.UINT8)]
@@ -318,63 +283,41 @@ X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
 FULL = np.ones((8, 8), np.float32)
 
 
-EIGHT: dict[str, np.ndarray] = {
-    "w": np.ones((8, 8), np.uint8),
-    "scale": np.array(0.1, np.float32),
-}
+EIGHT = {"w": np.ones((8, 8), np.uint8), "scale": np.array(0.1, np.float32)}
 WIDE, NARROW = {"w": FULL}, {"w": FULL.astype(np.float16)}
-ARITHMETIC: dict[str, tuple[str, dict[str, np.ndarray], Arithmetic]] = {
+ARITHMETIC: dict[str, tuple[str, dict[str, np.ndarray], Precision, int]] = {
     "floats, by the longest path of products": (
-        "a = MatMul(x, w) b = MatMul(a, w) c = MatMul(x, w) y = Add(b, c)",
-        WIDE,
-        Arithmetic("fp32", 2),
+        "a = MatMul(x, w) b = MatMul(a, w) c = MatMul(x, w) y = Add(b, c)", WIDE, "fp32", 2
     ),
     # What `keep_io_types` makes: its 5e-4 is no fault of the runtime.
     "halves with float ends": (
-        "h = Cast <to = 10> (x) m = MatMul(h, w) y = Cast <to = 1> (m)",
-        NARROW,
-        Arithmetic("fp16", 1),
+        "h = Cast <to = 10> (x) m = MatMul(h, w) y = Cast <to = 1> (m)", NARROW, "fp16", 1
     ),
     "narrow products of wide weights": (
         "h = Cast <to = 16> (x) v = Cast <to = 16> (w) m = MatMul(h, v) y = Cast <to = 1> (m)",
-        WIDE,
-        Arithmetic("bf16", 1),
+        WIDE, "bf16", 1,
     ),
     "weights that are stored narrow": (
-        "v = Cast <to = 1> (w) t = Transpose(v) y = MatMul(x, t)",
-        NARROW,
-        Arithmetic("fp16", 1),
+        "v = Cast <to = 1> (w) t = Transpose(v) y = MatMul(x, t)", NARROW, "fp16", 1
     ),
-    "quantised weights": (
-        "v = DequantizeLinear(w, scale) y = MatMul(x, v)",
-        EIGHT,
-        Arithmetic("int8", 1),
-    ),
+    "quantised weights": ("v = DequantizeLinear(w, scale) y = MatMul(x, v)", EIGHT, "int8", 1),
     "integer products": (
         "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z) y = Cast <to = 1> (i)",
-        EIGHT,
-        Arithmetic("int8", 1),
+        EIGHT, "int8", 1,
     ),
-    "products of a vendor": (
-        "y = com.microsoft.MatMulNBits(x, w, scale)",
-        EIGHT,
-        Arithmetic("int8", 1),
-    ),
+    "products of a vendor": ("y = com.microsoft.MatMulNBits(x, w, scale)", EIGHT, "int8", 1),
     "narrow types beside float products": (
         "h = Cast <to = 10> (x) f = Cast <to = 1> (h) r = Relu(f) y = MatMul(r, w)",
-        WIDE,
-        Arithmetic("fp32", 1),
+        WIDE, "fp32", 1,
     ),
     "narrow types without products": (
-        "h = Cast <to = 10> (x) y = Cast <to = 1> (h)",
-        {},
-        Arithmetic("fp16", 0),
+        "h = Cast <to = 10> (x) y = Cast <to = 1> (h)", {}, "fp16", 0
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_arithmetic_is_the_narrowest_of_products_and_their_weights(name: str) -> None:
-    text, weights, expected = ARITHMETIC[name]
+    text, weights, narrowest, depth = ARITHMETIC[name]
     model = graph(nodes_of(text), [X], [Y], weights, vendor="com.microsoft")
-    assert arithmetic(model) == expected
+    assert arithmetic(model) == Arithmetic(narrowest, depth)

@@ -15,7 +15,7 @@ from exporters.messages import ExportRequest
 from exporters.onnx_files.model_io import external_files, inspect
 from exporters.types import ExportedModel, ExportError, load_reference
 from exporters.worker import export
-from tests.exporters.support import save_affine
+from tests.exporters.support import graph, model_of, save_affine
 
 
 def exported(path: Path, cache: Path) -> ExportedModel:
@@ -119,55 +119,42 @@ def test_a_tensor_in_a_node_is_confined_too(hostile: Path) -> None:
         inspect(hostile)
 
 
-SHAPE = (4, 4)
-
-
 def saved(
     path: Path, entries: Mapping[str, str] | None = None, kind: int = TensorProto.FLOAT
 ) -> Path:
     """y = x @ w with w in `weights.bin`, whose place is given as `entries` say."""
-    weights = TensorProto(name="w", dims=SHAPE, data_type=kind)
+    weights = TensorProto(name="w", dims=(4, 4), data_type=kind)
     weights.data_location = TensorProto.EXTERNAL
     for key, value in {"location": "weights.bin", **(entries or {})}.items():
         weights.external_data.add(key=key, value=value)
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4]) for n in "xy")
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y])
-    graph.initializer.append(weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model = model_of("(float[1,4] x) => (float[1,4] y) { y = MatMul(x, w) }")
+    model.graph.initializer.append(weights)
     path.write_bytes(model.SerializeToString())
     (path.parent / "weights.bin").write_bytes(np.ones(32, np.float32).tobytes())
     return path
 
 
 @pytest.mark.parametrize(
-    "entries",
+    ("offset", "length", "is_right"),
     [
-        {"length": "60"},
-        {"length": "68"},
-        {"length": "128"},
-        {"length": "6"},
-        {"offset": "-4", "length": "64"},
-        {"offset": "80", "length": "64"},
-        {"offset": "80"},
-        {"length": "-64"},
-        {"length": "sixty"},
+        *(("", "60", False), ("", "68", False), ("", "128", False), ("", "6", False)),
+        *(("-4", "64", False), ("80", "64", False), ("80", "", False), ("", "-64", False)),
+        *(("", "sixty", False), ("", "", True), ("", "64", True), ("64", "64", True)),
+        ("", "0", True),
     ],
-    ids=str,
 )
 def test_a_wrong_length_or_offset_is_told_of_the_file(
-    tmp_path: Path, entries: dict[str, str]
+    tmp_path: Path, offset: str, length: str, is_right: bool
 ) -> None:
+    entries = {"offset": offset, "length": length}
+    path = saved(tmp_path / "net.onnx", {key: value for key, value in entries.items() if value})
+    if is_right:
+        assert inspect(path)
+        return
     with pytest.raises(ExportError) as caught:
-        inspect(saved(tmp_path / "net.onnx", entries))
+        inspect(path)
     assert "'w'" in caught.value.cause
     assert "custom-ops" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "entries", [{}, {"length": "64"}, {"offset": "64", "length": "64"}, {"length": "0"}], ids=str
-)
-def test_a_right_length_is_taken(tmp_path: Path, entries: dict[str, str]) -> None:
-    assert inspect(saved(tmp_path / "net.onnx", entries))
 
 
 @pytest.mark.parametrize("kind", [TensorProto.STRING, TensorProto.UNDEFINED])
@@ -177,22 +164,15 @@ def test_a_type_that_no_file_holds_is_told(tmp_path: Path, kind: int) -> None:
         external_files(path, onnx.load(path, load_external_data=False))
 
 
-@pytest.mark.parametrize(
-    ("kind", "count"),
-    [
-        ("INT4", 8),
-        ("UINT4", 8),
-        ("BFLOAT16", 30),
-        ("FLOAT8E4M3FN", 15),
-        ("BOOL", 15),
-        ("DOUBLE", 120),
-    ],
-)
-def test_what_onnx_writes_is_whole(tmp_path: Path, kind: str, count: int) -> None:
+WRITTEN = {"INT4": 8, "UINT4": 8, "BFLOAT16": 30, "FLOAT8E4M3FN": 15, "BOOL": 15, "DOUBLE": 120}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_what_onnx_writes_is_whole(tmp_path: Path, kind: str) -> None:
     data_type = TensorProto.DataType.Value(kind)
-    weights = helper.make_tensor("w", data_type, (3, 5), bytes(count), raw=True)
-    graph = helper.make_graph([], "g", [], [], [weights])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    model = graph([], [], [], opset=21)
+    weights = helper.make_tensor("w", data_type, (3, 5), bytes(WRITTEN[kind]), raw=True)
+    model.graph.initializer.append(weights)
     path = tmp_path / "net.onnx"
     onnx.save(model, path, save_as_external_data=True, size_threshold=0)
     assert external_files(path, onnx.load(path, load_external_data=False))

@@ -50,13 +50,16 @@ def test_texts_are_drawn_from_the_encoders_own_categories(tmp_path: Path) -> Non
 
 
 NARROW = {
-    "ends-bfloat16": "bfloat16",
-    "ends-float8": "float8e4m3fn",
-    "ends-float8-wide": "float8e5m2",
-    "ends-float8-unsigned-zero": "float8e4m3fnuz",
-    "ends-float8-wide-unsigned-zero": "float8e5m2fnuz",
-    "ends-int4": "int4",
-    "ends-uint4": "uint4",
+    f"ends-{end}": name
+    for end, name in (
+        ("bfloat16", "bfloat16"),
+        ("float8", "float8e4m3fn"),
+        ("float8-wide", "float8e5m2"),
+        ("float8-unsigned-zero", "float8e4m3fnuz"),
+        ("float8-wide-unsigned-zero", "float8e5m2fnuz"),
+        ("int4", "int4"),
+        ("uint4", "uint4"),
+    )
 }
 
 
@@ -126,25 +129,22 @@ def test_a_contradictory_combination_of_sizes_costs_its_own_point(tmp_path: Path
     assert len(model.references) == 2 and len(model.unfit) == 1
     assert model.at(contradicting).unfit_at
     assert not model.at(fitting).unfit_at
-
-
-def test_a_batch_cannot_be_empty(tmp_path: Path) -> None:
     with pytest.raises(ExportError):
-        exported("joined-cache", tmp_path, {"batch": 0, "sequence": 1, "past_sequence": 1})
+        exported("joined-cache", tmp_path / "none", {**common, "batch": 0})
 
 
-def test_what_the_checker_rejects_and_the_engine_opens_is_marked(tmp_path: Path) -> None:
-    model = exported("normalised-extended", tmp_path, {"batch": 1})
-    assert [warning.code for warning in model.warnings] == ["checker_rejects_graph"]
-    assert model.reference == "onnxruntime unoptimised"
-
-
-def test_a_file_that_the_engine_refuses_too_quotes_it(tmp_path: Path) -> None:
-    """ONNX's evaluator takes it: which engine does is for each of them to say."""
-    model = exported("attribute-unknown", tmp_path, {"batch": 1})
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("normalised-extended", "onnxruntime unoptimised"), ("attribute-unknown", "onnx")],
+)
+def test_what_the_checker_rejects_is_marked_and_exported(
+    name: str, reference: str, tmp_path: Path
+) -> None:
+    """The engine opens the one, ONNX's evaluator the other: each engine says itself if it can."""
+    model = exported(name, tmp_path, {"batch": 1})
     (warning,) = [entry for entry in model.warnings if entry.code == "checker_rejects_graph"]
-    assert "onnxruntime_note" in str(warning.parameters["objection"])
-    assert not model.unfit_at
+    assert ("onnxruntime_note" in str(warning.parameters["objection"])) == (reference == "onnx")
+    assert model.reference == reference and not model.unfit_at
 
 
 @pytest.mark.parametrize("option", ["precision", "from_nodes"])
@@ -220,46 +220,39 @@ def _inputs_of(path: Path) -> dict[str, TensorSpec]:
     return {spec.name: spec for spec in inspect(path).inputs}
 
 
-@pytest.mark.parametrize(
-    ("index", "constants", "drawn"),
-    [
-        pytest.param("i = Identity(ids)", {}, (0, 39), id="directly"),
-        pytest.param("i = Add(ids, c)", {"c": np.int64(2)}, (-2, 37), id="behind an Add"),
-        pytest.param("i = Sub(ids, c)", {"c": np.int64(3)}, (3, 42), id="behind a Sub"),
-        pytest.param("i = Mul(ids, c)", {"c": np.int64(3)}, (0, 13), id="behind a Mul"),
-        pytest.param(
-            "a = Clip(ids, low, high) b = Cast <to = 6> (a) i = Unsqueeze(b, axes)",
-            {"low": np.int64(0), "high": np.int64(9), "axes": np.array([2])},
-            (0, 9),
-            id="behind Clip, Cast and Unsqueeze",
-        ),
-        pytest.param(
-            "i = Add(ids, offsets)",
-            {"offsets": np.array([0, 5, 10, 20, 30])},
-            (0, 9),
-            id="columns with an offset each",
-        ),
-        pytest.param(
-            "negative = Less(ids, zero) end = Add(ids, rows) i = Where(negative, end, ids)",
-            {"zero": np.int64(0), "rows": np.int64(ROWS)},
-            (0, 39),
-            id="with negative ones made positive",
-        ),
-    ],
-)
+INDEXED: dict[str, tuple[str, dict[str, object], tuple[int, int]]] = {
+    "directly": ("i = Identity(ids)", {}, (0, 39)),
+    "behind an Add": ("i = Add(ids, c)", {"c": np.int64(2)}, (-2, 37)),
+    "behind a Sub": ("i = Sub(ids, c)", {"c": np.int64(3)}, (3, 42)),
+    "behind a Mul": ("i = Mul(ids, c)", {"c": np.int64(3)}, (0, 13)),
+    "behind Clip, Cast and Unsqueeze": (
+        "a = Clip(ids, low, high) b = Cast <to = 6> (a) i = Unsqueeze(b, axes)",
+        {"low": np.int64(0), "high": np.int64(9), "axes": np.array([2])},
+        (0, 9),
+    ),
+    "columns with an offset each": (
+        "i = Add(ids, offsets)",
+        {"offsets": np.array([0, 5, 10, 20, 30])},
+        (0, 9),
+    ),
+    "with negative ones made positive": (
+        "negative = Less(ids, zero) end = Add(ids, rows) i = Where(negative, end, ids)",
+        {"zero": np.int64(0), "rows": np.int64(ROWS)},
+        (0, 39),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
 def test_ids_are_drawn_from_the_table_that_they_index_wherever_it_lies(
-    worker: WorkerProcess,
-    tmp_path: Path,
-    index: str,
-    constants: dict[str, object],
-    drawn: tuple[int, int],
+    worker: WorkerProcess, tmp_path: Path, name: str
 ) -> None:
+    index, constants, drawn = INDEXED[name]
     text = f"(int64[batch,5] ids) => (float[] y) {{ {index} y = Gather(table, i) }}"
     path = _save(tmp_path / "ids.onnx", text, constants)
     spec = _inputs_of(path)["ids"]
     assert (spec.low, spec.high) == (drawn[0], drawn[1] + 1)
     model = worker.export(ExportRequest(str(path), points=({"batch": 400},)))
-    assert model.inputs_drawn == f"ids {drawn[0]}..{drawn[1]}"
     ids = load_reference(model.references["batch=400"]).inputs["ids"]
     assert (ids.min(), ids.max()) == drawn
 
@@ -334,16 +327,13 @@ def test_ids_that_a_table_does_not_have_are_refused_in_one_sentence(
     file = tmp_path / "mine.npz"
     np.savez(file, ids=np.array([[0, 1, 2, 3, ROWS]]))
     reason = worker.ask(ExportRequest(str(path), inputs=str(file))).reason
-    assert reason == (
-        "'ids' in mine.npz has the id 40, and the tables that it indexes have 0 to 39: "
-        "give ids that they have"
-    )
+    assert "40" in reason and "0 to 39" in reason
     np.savez(file, ids=np.array([[0, 1, 2, 3, -ROWS]]))
     assert worker.ask(ExportRequest(str(path), inputs=str(file))).status == "ok"
-    range_reason = worker.ask(ExportRequest(str(path), input_range={"ids": (0, ROWS)})).reason
-    assert "give --input-range ids=0:39" in range_reason
-    name_reason = worker.ask(ExportRequest(str(path), input_range={"idx": (0, 1)})).reason
-    assert "has no input 'idx', which --input-range names: did you mean 'ids'?" in name_reason
+    beyond = worker.ask(ExportRequest(str(path), input_range={"ids": (0, ROWS)}))
+    misnamed = worker.ask(ExportRequest(str(path), input_range={"idx": (0, 1)}))
+    assert beyond.status == misnamed.status == "export_failed"
+    assert "ids=0:39" in beyond.reason and "'ids'" in misnamed.reason
 
 
 def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(
