@@ -131,49 +131,24 @@ def convolutions(opset: int = 17, ir: int = 8) -> ModelProto:
 
 def normalised(opset: int = 14, ir: int = 7) -> ModelProto:
     """A layer norm and a Gelu written in small operators, as exporters below opset 17 do."""
-    nodes = [
-        node("MatMul", ["x", "w"], ["a"]),
-        node("Add", ["a", "bias"], ["b"]),
-        node("ReduceMean", ["b"], ["mean"], axes=[-1]),
-        node("Sub", ["b", "mean"], ["d"]),
-        node("Pow", ["d", "two"], ["sq"]),
-        node("ReduceMean", ["sq"], ["var"], axes=[-1]),
-        node("Add", ["var", "eps"], ["ve"]),
-        node("Sqrt", ["ve"], ["sd"]),
-        node("Div", ["d", "sd"], ["n"]),
-        node("Mul", ["n", "gamma"], ["g"]),
-        node("Add", ["g", "beta"], ["h"]),
-        node("Div", ["h", "root"], ["i"]),
-        node("Erf", ["i"], ["j"]),
-        node("Add", ["j", "one"], ["k"]),
-        node("Mul", ["h", "k"], ["l"]),
-        node("Mul", ["l", "half"], ["y"]),
-    ]
-    scalars = {"two": 2.0, "eps": 1e-5, "root": 2.0**0.5, "one": 1.0, "half": 0.5}
-    constants = [
-        constant("w", draw(32, 32, seed=1)),
-        constant("bias", draw(32, seed=2)),
-        constant("gamma", draw(32, seed=3)),
-        constant("beta", draw(32, seed=4)),
-        *(constant(name, np.array(number, np.float32)) for name, number in scalars.items()),
-    ]
-    ends = [value("x", FLOAT, ["batch", 8, 32])], [value("y", FLOAT, ["batch", 8, 32])]
-    return model(nodes, *ends, constants, opset, ir)
+    text = """(float[batch,8,32] x) => (float[batch,8,32] y) {
+        a = MatMul(x, w) b = Add(a, bias)
+        mean = ReduceMean <axes = [-1]> (b) d = Sub(b, mean) sq = Pow(d, two)
+        var = ReduceMean <axes = [-1]> (sq) ve = Add(var, eps) sd = Sqrt(ve) n = Div(d, sd)
+        g = Mul(n, gamma) h = Add(g, beta)
+        i = Div(h, root) j = Erf(i) k = Add(j, one) l = Mul(h, k) y = Mul(l, half)
+    }"""
+    numbers = {"two": 2.0, "eps": 1e-5, "root": 2.0**0.5, "one": 1.0, "half": 0.5}
+    scalars = {name: np.array(number, np.float32) for name, number in numbers.items()}
+    vectors = {name: draw(32, seed=seed) for seed, name in enumerate(("bias", "gamma", "beta"), 2)}
+    return written(text, opset, ir, w=draw(32, 32, seed=1), **vectors, **scalars)
 
 
 def recurrent(opset: int = 14, ir: int = 7) -> ModelProto:
     """An LSTM over an embedding."""
-    nodes = [
-        node("Gather", ["table", "ids"], ["e"]),
-        node("LSTM", ["e", "w", "r", "b"], ["", "h", ""], hidden_size=16),
-        node("Squeeze", ["h", "axes"], ["y"]),
-    ]
-    constants = [
-        constant("table", draw(50, 8, seed=1)),
-        constant("w", draw(1, 64, 8, seed=2, scale=0.3)),
-        constant("r", draw(1, 64, 16, seed=3, scale=0.3)),
-        constant("b", draw(1, 128, seed=4)),
-        constant("axes", np.array([0])),
-    ]
-    ends = [value("ids", INT64, ["steps", "batch"])], [value("y", FLOAT, ["batch", 16])]
-    return model(nodes, *ends, constants, opset, ir)
+    text = """(int64[steps,batch] ids) => (float[batch,16] y) {
+        e = Gather(table, ids) , h = LSTM <hidden_size = 16> (e, w, r, b) y = Squeeze(h, axes)
+    }"""
+    w, r = draw(1, 64, 8, seed=2, scale=0.3), draw(1, 64, 16, seed=3, scale=0.3)
+    vectors = {"b": draw(1, 128, seed=4), "axes": np.array([0])}
+    return written(text, opset, ir, table=draw(50, 8, seed=1), w=w, r=r, **vectors)

@@ -3,12 +3,12 @@ ONNX Runtime's own domain."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, parser
 
 from tests.files.kinds import (
     FLOAT,
@@ -51,20 +51,13 @@ def _product(name: str, source: str, rows: int, columns: int, bits: int) -> tupl
 
 def _lengths() -> tuple[list[NodeProto], list[TensorProto]]:
     """The lengths that GroupQueryAttention takes, from the mask, as the builder computes them."""
-    nodes = [
-        node("ReduceSum", ["attention_mask", "last"], ["sums"], keepdims=0),
-        node("Sub", ["sums", "one"], ["less"]),
-        node("Cast", ["less"], ["seqlens_k"], to=TensorProto.INT32),
-        node("Shape", ["attention_mask"], ["shape"]),
-        node("Gather", ["shape", "second"], ["length"]),
-        node("Cast", ["length"], ["total"], to=TensorProto.INT32),
-    ]
-    constants = [
-        constant("last", np.array([1])),
-        constant("one", np.array([1])),
-        constant("second", np.array(1)),
-    ]
-    return nodes, constants
+    nodes = parser.parse_graph("""lengths () => () {
+        sums = ReduceSum <keepdims = 0> (attention_mask, last) less = Sub(sums, one)
+        seqlens_k = Cast <to = 6> (less) shape = Shape(attention_mask)
+        length = Gather(shape, second) total = Cast <to = 6> (length)
+    }""").node
+    values = {"last": [1], "one": [1], "second": 1}
+    return [*nodes], [constant(name, np.array(number)) for name, number in values.items()]
 
 
 def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelProto:
@@ -191,68 +184,42 @@ def _layer(
 
 def _direct_lengths() -> ModelProto:
     """Grouped attention whose lengths are inputs of the graph."""
-    nodes = [
-        node(
-            "GroupQueryAttention",
-            ["q", "k", "v", "past_key", "past_value", "seqlens_k", "total_sequence_length"],
-            ["y", "present_key", "present_value"],
-            domain=MICROSOFT,
-            num_heads=4,
-            kv_num_heads=2,
-        )
-    ]
-    cache: list[int | str | None] = ["batch", 2, "past", 16]
-    inputs = [
-        value("q", FLOAT, ["batch", "sequence", 64]),
-        value("k", FLOAT, ["batch", "sequence", 32]),
-        value("v", FLOAT, ["batch", "sequence", 32]),
-        value("past_key", FLOAT, cache),
-        value("past_value", FLOAT, cache),
-        value("seqlens_k", TensorProto.INT32, ["batch"]),
-        value("total_sequence_length", TensorProto.INT32, []),
-    ]
-    outputs = [
-        value("y", FLOAT, ["batch", "sequence", 64]),
-        value("present_key", FLOAT, ["batch", 2, "past + sequence", 16]),
-        value("present_value", FLOAT, ["batch", 2, "past + sequence", 16]),
-    ]
-    return model(nodes, inputs, outputs, (), 17, 8, [(MICROSOFT, 1)])
+    text = """(float[batch,sequence,64] q, float[batch,sequence,32] k, float[batch,sequence,32] v,
+        float[batch,2,past,16] past_key, float[batch,2,past,16] past_value,
+        int32[batch] seqlens_k, int32 total_sequence_length)
+    => (float[batch,sequence,64] y, float[batch,2,total,16] present_key,
+        float[batch,2,total,16] present_value) {
+        y, present_key, present_value =
+            com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2>
+            (q, k, v, past_key, past_value, seqlens_k, total_sequence_length)
+    }"""
+    return _with_total(written(text, 17, 8, [(MICROSOFT, 1)]), "past + sequence")
+
+
+def _with_total(proto: ModelProto, name: str) -> ModelProto:
+    """The axis `total` called by a sum, which ONNX's text cannot write."""
+    for end in (*proto.graph.input, *proto.graph.output):
+        for dimension in end.type.tensor_type.shape.dim:
+            if dimension.dim_param == "total":
+                dimension.dim_param = name
+    return proto
 
 
 def _joined_cache() -> ModelProto:
     """Attention over a cache that the graph joins itself, as transformers' exporter writes it."""
-    nodes = [
-        node("Gather", ["table", "input_ids"], ["e"]),
-        node("Unsqueeze", ["e", "one"], ["new"]),
-        node("Concat", ["past_key", "new"], ["present_key"], axis=2),
-        node("Transpose", ["present_key"], ["kt"], perm=[0, 1, 3, 2]),
-        node("MatMul", ["new", "kt"], ["scores"]),
-        node("Cast", ["attention_mask"], ["mask"], to=FLOAT),
-        node("Unsqueeze", ["mask", "middle"], ["wide"]),
-        node("Add", ["scores", "wide"], ["masked"]),
-        node("Softmax", ["masked"], ["p"], axis=-1),
-        node("MatMul", ["p", "present_key"], ["o"]),
-        node("Gather", ["places", "position_ids"], ["pe"]),
-        node("Unsqueeze", ["pe", "one"], ["pw"]),
-        node("Add", ["o", "pw"], ["y"]),
-    ]
-    constants = [
-        constant("table", draw(40, 16, seed=1)),
-        constant("places", draw(300, 16, seed=2)),
-        constant("one", np.array([1])),
-        constant("middle", np.array([1, 2])),
-    ]
-    inputs = [
-        value("input_ids", INT64, ["batch", "sequence"]),
-        value("attention_mask", INT64, ["batch", "past_sequence + sequence"]),
-        value("position_ids", INT64, ["batch", "sequence"]),
-        value("past_key", FLOAT, ["batch", 1, "past_sequence", 16]),
-    ]
-    outputs = [
-        value("y", FLOAT, ["batch", 1, "sequence", 16]),
-        value("present_key", FLOAT, ["batch", 1, "past_sequence + sequence", 16]),
-    ]
-    return model(nodes, inputs, outputs, constants, 17)
+    text = """(int64[batch,sequence] input_ids, int64[batch,total] attention_mask,
+        int64[batch,sequence] position_ids, float[batch,1,past_sequence,16] past_key)
+    => (float[batch,1,sequence,16] y, float[batch,1,total,16] present_key) {
+        e = Gather(table, input_ids) new = Unsqueeze(e, one)
+        present_key = Concat <axis = 2> (past_key, new)
+        kt = Transpose <perm = [0, 1, 3, 2]> (present_key) scores = MatMul(new, kt)
+        mask = Cast <to = 1> (attention_mask) wide = Unsqueeze(mask, middle)
+        masked = Add(scores, wide) p = Softmax <axis = -1> (masked) o = MatMul(p, present_key)
+        pe = Gather(places, position_ids) pw = Unsqueeze(pe, one) y = Add(o, pw)
+    }"""
+    tables = {"table": draw(40, 16, seed=1), "places": draw(300, 16, seed=2)}
+    proto = written(text, **tables, one=np.array([1]), middle=np.array([1, 2]))
+    return _with_total(proto, "past_sequence + sequence")
 
 
 def _microsoft_model(
@@ -310,44 +277,33 @@ def _dequantised_product() -> ModelProto:
 _SIZES = ("batch_size=1", "sequence_length=4", "past_sequence_length=12")
 _PREFILL = ("batch_size=1", "sequence_length=8", "past_sequence_length=0")
 
+_CACHE = ("batch=1", "sequence=3")
+_MODELS: dict[str, tuple[Callable[[], ModelProto], Sequence[str]]] = {
+    "decoder": (decoder, _SIZES),
+    "decoder-prefill": (decoder, _PREFILL),
+    "decoder-int4": (partial(decoder, bits=4), _SIZES),
+    "decoder-positions": (partial(decoder, positions=True), _SIZES),
+    "decoder-fp16": (half, _SIZES),
+    "decoder-fp16-prefill": (half, _PREFILL),
+    "decoder-fp16-int4": (partial(half, bits=4, positions=True), _SIZES),
+    "decoder-assumed": (open_head, ()),
+    "direct-lengths": (_direct_lengths, ("batch=2", "sequence=1", "past=6")),
+    "joined-cache": (_joined_cache, (*_CACHE, "past_sequence=5")),
+    "joined-cache-empty": (_joined_cache, (*_CACHE, "past_sequence=0")),
+}
+_OPERATORS: dict[str, Callable[[], ModelProto]] = {
+    "fused-matmul": partial(_microsoft_model, "FusedMatMul", ["x", "w"], alpha=0.5),
+    "gelu": partial(_microsoft_model, "Gelu", ["x"]),
+    "bias-gelu": partial(_microsoft_model, "BiasGelu", ["x", "b"]),
+    "fast-gelu": partial(_microsoft_model, "FastGelu", ["x", "b"]),
+    "quick-gelu": partial(_microsoft_model, "QuickGelu", ["x"]),
+    "skip-norm": partial(_microsoft_model, "SkipLayerNormalization", ["x", "x", "g", "b"]),
+    "fused-conv": _fused_convolution,
+    "embed-norm": _embedding,
+    "gather-blocks": _block_gather,
+    "dynamic-quantised": _dequantised_product,
+}
 KINDS = (
-    one("language models", "decoder", decoder, _SIZES),
-    one("language models", "decoder-prefill", decoder, _PREFILL),
-    one("language models", "decoder-int4", partial(decoder, bits=4), _SIZES),
-    one("language models", "decoder-positions", partial(decoder, positions=True), _SIZES),
-    one("language models", "decoder-fp16", half, _SIZES),
-    one("language models", "decoder-fp16-prefill", half, _PREFILL),
-    one("language models", "decoder-fp16-int4", partial(half, bits=4, positions=True), _SIZES),
-    one("language models", "decoder-assumed", open_head),
-    one("language models", "direct-lengths", _direct_lengths, ("batch=2", "sequence=1", "past=6")),
-    one(
-        "language models",
-        "joined-cache",
-        _joined_cache,
-        ("batch=1", "sequence=3", "past_sequence=5"),
-    ),
-    one(
-        "language models",
-        "joined-cache-empty",
-        _joined_cache,
-        ("batch=1", "sequence=3", "past_sequence=0"),
-    ),
-    one(
-        "Microsoft's operators",
-        "fused-matmul",
-        partial(_microsoft_model, "FusedMatMul", ["x", "w"], alpha=0.5),
-    ),
-    one("Microsoft's operators", "gelu", partial(_microsoft_model, "Gelu", ["x"])),
-    one("Microsoft's operators", "bias-gelu", partial(_microsoft_model, "BiasGelu", ["x", "b"])),
-    one("Microsoft's operators", "fast-gelu", partial(_microsoft_model, "FastGelu", ["x", "b"])),
-    one("Microsoft's operators", "quick-gelu", partial(_microsoft_model, "QuickGelu", ["x"])),
-    one(
-        "Microsoft's operators",
-        "skip-norm",
-        partial(_microsoft_model, "SkipLayerNormalization", ["x", "x", "g", "b"]),
-    ),
-    one("Microsoft's operators", "fused-conv", _fused_convolution),
-    one("Microsoft's operators", "embed-norm", _embedding),
-    one("Microsoft's operators", "gather-blocks", _block_gather),
-    one("Microsoft's operators", "dynamic-quantised", _dequantised_product),
+    *(one("language models", name, make, sizes) for name, (make, sizes) in _MODELS.items()),
+    *(one("Microsoft's operators", name, make) for name, make in _OPERATORS.items()),
 )

@@ -102,27 +102,15 @@ def _channels_of_nncf() -> ModelProto:
 
 def _tensors_of_torch() -> ModelProto:
     """Scales as Constant nodes and int8 behind them, as torch's quantised export writes them."""
-    scale = helper.make_tensor("scale", FLOAT, [], [0.02])
-    zero = helper.make_tensor("zero", TensorProto.INT8, [], [3])
-    nodes = [
-        node("Constant", [], ["s"], value=scale),
-        node("Constant", [], ["z"], value=zero),
-        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
-        node("DequantizeLinear", ["q", "s", "z"], ["d"]),
-        node("DequantizeLinear", ["wq", "ws", "wz"], ["w"], axis=1),
-        node("MatMul", ["d", "w"], ["m"]),
-        node("QuantizeLinear", ["m", "ms", "z"], ["r"]),
-        node("DequantizeLinear", ["r", "ms", "z"], ["y"]),
-    ]
+    text = """(float[batch,32] x) => (float[batch,16] y) {
+        s = Constant <value = float scale {0.02}> () z = Constant <value = int8 zero {3}> ()
+        q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)
+        w = DequantizeLinear <axis = 1> (wq, ws, wz) m = MatMul(d, w)
+        r = QuantizeLinear(m, ms, z) y = DequantizeLinear(r, ms, z)
+    }"""
     weights = np.random.default_rng(0).integers(-127, 128, (32, 16)).astype(np.int8)
-    constants = [
-        constant("wq", weights),
-        constant("ws", np.full(16, 0.01, np.float32)),
-        constant("wz", np.zeros(16, np.int8)),
-        constant("ms", np.array(0.4, np.float32)),
-    ]
-    ends = [value("x", FLOAT, ["batch", 32])], [value("y", FLOAT, ["batch", 16])]
-    return model(nodes, *ends, constants, 17)
+    scales = {"ws": np.full(16, 0.01, np.float32), "ms": np.array(0.4, np.float32)}
+    return written(text, 17, wq=weights, wz=np.zeros(16, np.int8), **scales)
 
 
 def _operators() -> ModelProto:
@@ -175,6 +163,16 @@ _STATIC: dict[str, dict[str, Any]] = {
     "qdq-by-channel": {"form": "QDQ", "per_channel": True},
     "qoperator": {"form": "QOperator"},
 }
+_NARROW = {
+    "weights-bfloat16": (TensorProto.BFLOAT16, "Cast"),
+    "weights-float16": (TensorProto.FLOAT16, "Cast"),
+    "weights-float8-e4m3": (TensorProto.FLOAT8E4M3FN, "Cast"),
+    "weights-float8-e5m2": (TensorProto.FLOAT8E5M2, "Cast"),
+    "weights-float8-qdq": (TensorProto.FLOAT8E4M3FN, "Q"),
+    "weights-int4": (TensorProto.INT4, "Q"),
+    "weights-uint4": (TensorProto.UINT4, "Q"),
+    "weights-int4-cast": (TensorProto.INT4, "Cast"),
+}
 
 KINDS = (
     *(
@@ -198,16 +196,7 @@ KINDS = (
     one("quantised", "torch-qdq", _tensors_of_torch),
     one("quantised", "integer-ends", _operators),
     one("quantised", "microsoft-16-bits", _signed_sixteen),
-    one("narrow weights", "weights-bfloat16", partial(_narrow, TensorProto.BFLOAT16, "Cast")),
-    one("narrow weights", "weights-float16", partial(_narrow, TensorProto.FLOAT16, "Cast")),
-    one(
-        "narrow weights", "weights-float8-e4m3", partial(_narrow, TensorProto.FLOAT8E4M3FN, "Cast")
-    ),
-    one("narrow weights", "weights-float8-e5m2", partial(_narrow, TensorProto.FLOAT8E5M2, "Cast")),
-    one("narrow weights", "weights-float8-qdq", partial(_narrow, TensorProto.FLOAT8E4M3FN, "Q")),
-    one("narrow weights", "weights-int4", partial(_narrow, TensorProto.INT4, "Q")),
-    one("narrow weights", "weights-uint4", partial(_narrow, TensorProto.UINT4, "Q")),
-    one("narrow weights", "weights-int4-cast", partial(_narrow, TensorProto.INT4, "Cast")),
+    *(one("narrow weights", name, partial(_narrow, *how)) for name, how in _NARROW.items()),
 )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnx import ModelProto
 
 from app.plan.expand import expand, sizes_assumed
 from app.plan.plan import parse_plan
@@ -19,37 +19,29 @@ from exporters.onnx_files.input_roles import cache_inputs
 from exporters.onnx_files.model_io import inspect
 from exporters.onnx_files.trial import SEARCH_S
 from exporters.types import NoReference
-from tests.exporters.support import graph, model_of, nodes_of, runs, sized, tensor
+from tests.exporters.support import model_of, runs, sized
 from tests.files.language import decoder
-
-INT64 = TensorProto.INT64
-node = helper.make_node
 
 
 def joined() -> ModelProto:
     """Attention over caches that the graph joins itself, kept with their places moved."""
-    cache: list[int | str | None] = ["batch", "past_length", 2, 16]
-    inputs = [
-        tensor("input_ids", ["batch", "sequence"], INT64),
-        tensor("attention_mask", ["batch", "total_length"], INT64),
-        tensor("past_key_0", cache),
-        tensor("past_value_0", cache),
-    ]
-    weights = {"table": np.zeros((40, 32), np.float32), "heads": np.array([0, 0, 2, 16])}
-    nodes = [node("Gather", ["table", "input_ids"], ["h"]), node("Reshape", ["h", "heads"], ["k"])]
-    for part in ("key", "value"):
-        nodes += [
-            node("Transpose", [f"past_{part}_0"], [f"{part}_t"], perm=[0, 2, 1, 3]),
-            node("Transpose", ["k"], [f"{part}_n"], perm=[0, 2, 1, 3]),
-            node("Concat", [f"{part}_t", f"{part}_n"], [f"{part}_all"], axis=-2),
-            node("Identity", [f"{part}_all"], [f"present_{part}_0"]),
-        ]
-    nodes += nodes_of("""
+    cache = "float[batch,past_length,2,16]"
+    parts = " ".join(
+        f"""{part}_t = Transpose <perm = [0, 2, 1, 3]> (past_{part}_0)
+        {part}_n = Transpose <perm = [0, 2, 1, 3]> (k)
+        {part}_all = Concat <axis = -2> ({part}_t, {part}_n)
+        present_{part}_0 = Identity({part}_all)"""
+        for part in ("key", "value")
+    )
+    text = f"""(int64[batch,sequence] input_ids, int64[batch,total_length] attention_mask,
+        {cache} past_key_0, {cache} past_value_0)
+    => (float[] y, float[] mask, float[] present_key_0, float[] present_value_0) {{
+        h = Gather(table, input_ids) k = Reshape(h, heads) {parts}
         key_last = Transpose <perm = [0, 1, 3, 2]> (key_all) scores = MatMul(key_n, key_last)
         y = MatMul(scores, value_all) mask = Cast <to = 1> (attention_mask)
-    """)
-    outputs = [tensor(name, None) for name in ("y", "mask", "present_key_0", "present_value_0")]
-    return graph(nodes, inputs, outputs, weights)
+    }}"""
+    weights = {"table": np.zeros((40, 32), np.float32), "heads": np.array([0, 0, 2, 16])}
+    return model_of(text, weights)
 
 
 def renamed(model: ModelProto, axes: Mapping[str, str], inputs: Mapping[str, str]) -> ModelProto:
@@ -174,14 +166,6 @@ def test_nothing_past_is_the_prefill(tmp_path: Path) -> None:
     assert assumed["Q"] == 128
 
 
-def axis_of(source: str, place: int) -> list[NodeProto]:
-    """One dimension of a tensor as a vector, as torch writes it."""
-    return [
-        node("Shape", [source], [f"{source}.shape{place}"]),
-        node("Gather", [f"{source}.shape{place}", f"n{place}"], [f"{source}.{place}"]),
-    ]
-
-
 NUMBERS = {f"n{place}": np.array([place]) for place in range(3)}
 
 
@@ -190,28 +174,17 @@ NUMBERS = {f"n{place}": np.array([place]) for place in range(3)}
 def test_heads_of_one_length_imply_it(tmp_path: Path, length: int, is_hidden: bool) -> None:
     """Attention traced at one length, whose batch follows the input. Where a node that inference
     does not know stands before it, only a run can tell."""
-    nodes = [
-        *axis_of("x", 0),
-        node("Mul", ["x.0", "four"], ["heads"]),
-        node("Concat", ["length", "heads", "width"], ["target"], axis=0),
-        node("Transpose", ["x"], ["first"], perm=[1, 0, 2]),
-        node("Reshape", ["first", "target"], ["split"]),
-        node("Softmax", ["split"], ["y"]),
-    ]
-    weights = {
-        **NUMBERS,
-        "four": np.array([4]),
-        "length": np.array([length]),
-        "width": np.array([12]),
-    }
-    if is_hidden:
-        nodes[4:4] = nodes_of("""
-            places = NonZero(ones) flat = Reshape(places, n1_flat)
-            same = Gather <axis = 2> (x, flat)
-        """)
-        nodes[7] = node("Transpose", ["same"], ["first"], perm=[1, 0, 2])
-        weights |= {"ones": np.ones(48, np.float32), "n1_flat": np.array([-1])}
-    model = graph(nodes, [tensor("x", ["batch", "sequence", 48])], [tensor("y", None)], weights)
+    same = """places = NonZero(ones) flat = Reshape(places, last)
+        same = Gather <axis = 2> (x, flat)"""
+    text = f"""(float[batch,sequence,48] x) => (float[] y) {{
+        s = Shape(x) rows = Gather(s, n0) heads = Mul(rows, four)
+        target = Concat <axis = 0> (length, heads, width)
+        {same if is_hidden else "same = Identity(x)"} first = Transpose <perm = [1, 0, 2]> (same)
+        split = Reshape(first, target) y = Softmax(split)
+    }}"""
+    vectors = {"four": [4], "length": [length], "width": [12], "last": [-1]}
+    weights = {**NUMBERS, **{name: np.array(vector) for name, vector in vectors.items()}}
+    model = model_of(text, {**weights, "ones": np.ones(48, np.float32)})
     found = sized(tmp_path, model)
     assert found.assumed == {"batch": 1, "sequence": length}
     runs(tmp_path, found)
@@ -221,104 +194,77 @@ def test_heads_of_one_length_imply_it(tmp_path: Path, length: int, is_hidden: bo
 @pytest.mark.parametrize("rows", [38, 514])
 def test_a_table_of_positions_bounds_the_sequence(tmp_path: Path, rows: int, offset: int) -> None:
     """Positions that the graph counts itself, from an offset on."""
-    nodes = [
-        node("Gather", ["words", "ids"], ["e"]),
-        node("ConstantOfShape", ["ids_shape"], ["ones"], value=one()),
-        node("CumSum", ["ones", "last"], ["counted"]),
-        node("Add", ["counted", "start"], ["positions"]),
-        node("Gather", ["table", "positions"], ["p"]),
-        node("Add", ["e", "p"], ["y"]),
-    ]
-    nodes.insert(0, node("Shape", ["ids"], ["ids_shape"]))
-    weights = {
-        "words": np.zeros((40, 8), np.float32),
-        "table": np.zeros((rows, 8), np.float32),
-        "last": np.array(1),
-        "start": np.array(offset - 1),
-    }
-    inputs = [tensor("ids", ["batch", "sequence"], INT64)]
-    found = sized(tmp_path, graph(nodes, inputs, [tensor("y", None)], weights))
+    text = """(int64[batch,sequence] ids) => (float[] y) {
+        e = Gather(words, ids) s = Shape(ids) ones = ConstantOfShape <value = int64[1] {1}> (s)
+        counted = CumSum(ones, last) positions = Add(counted, start)
+        p = Gather(table, positions) y = Add(e, p)
+    }"""
+    weights = {name: np.zeros((n, 8), np.float32) for name, n in (("words", 40), ("table", rows))}
+    weights |= {"last": np.array(1), "start": np.array(offset - 1)}
+    found = sized(tmp_path, model_of(text, weights))
     assert 16 <= found.assumed["sequence"] <= min(128, rows - offset)
     runs(tmp_path, found)
 
 
-def one() -> TensorProto:
-    return helper.make_tensor("one", INT64, [1], [1])
-
-
 def test_a_sliced_table_bounds_what_is_added_to_it(tmp_path: Path) -> None:
-    nodes = [
-        *axis_of("x", 1),
-        node("Slice", ["table", "n0", "x.1", "n1"], ["positions"]),
-        node("Add", ["x", "positions"], ["y"]),
-    ]
+    text = """(float[batch,tokens,8] x) => (float[] y) {
+        s = Shape(x) rows = Gather(s, n1) positions = Slice(table, n0, rows, n1)
+        y = Add(x, positions)
+    }"""
     weights = {**NUMBERS, "table": np.zeros((1, 38, 8), np.float32)}
-    model = graph(nodes, [tensor("x", ["batch", "tokens", 8])], [tensor("y", None)], weights)
-    found = sized(tmp_path, model)
+    found = sized(tmp_path, model_of(text, weights))
     assert 16 <= found.assumed["tokens"] <= 38
     runs(tmp_path, found)
 
 
 def test_an_image_has_the_sides_that_its_patches_need(tmp_path: Path) -> None:
-    nodes = [
-        node("Conv", ["x", "w"], ["patches"], strides=[16, 16]),
-        *axis_of("patches", 0),
-        node("Concat", ["patches.0", "rest"], ["target"], axis=0),
-        node("Reshape", ["patches", "target"], ["y"]),
-    ]
+    text = """(float[n,3,h,width] x) => (float[] y) {
+        patches = Conv <strides = [16, 16]> (x, w) s = Shape(patches) rows = Gather(s, n0)
+        target = Concat <axis = 0> (rows, rest) y = Reshape(patches, target)
+    }"""
     weights = {**NUMBERS, "w": np.zeros((8, 3, 16, 16), np.float32), "rest": np.array([8, 24 * 24])}
-    model = graph(nodes, [tensor("x", ["n", 3, "h", "w_"])], [tensor("y", None)], weights)
-    model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"
-    found = sized(tmp_path, model)
+    found = sized(tmp_path, model_of(text, weights))
     assert found.assumed == {"n": 1, "h": 384, "width": 384}
     runs(tmp_path, found)
 
 
 def test_results_that_would_be_too_large_halve_the_sizes(tmp_path: Path) -> None:
-    target: Sequence[int] = (64, 1, 4, 1, 8)
-    nodes = nodes_of("columns = Reshape(x, wide) y = Expand(columns, many)")
+    text = """(float[b,h,w,8] x) => (float[] y) {
+        columns = Reshape(x, wide) y = Expand(columns, many)
+    }"""
     weights = {"wide": np.array([1, 1, -1, 1, 8]), "many": np.array([64, 1, 1, 64, 8])}
-    model = graph(nodes, [tensor("x", ["b", "h", "w", 8])], [tensor("y", None)], weights)
-    found = sized(tmp_path, model)
+    found = sized(tmp_path, model_of(text, weights))
     side = found.assumed["h"]
     assert found.assumed == {"b": 1, "h": side, "w": side}
     assert side < 224
-    assert prod(target) // 4 * side * side * 64 * 4 <= 256 << 20
+    assert 64 * 64 * 8 * side * side * 4 <= 256 << 20
     runs(tmp_path, found)
 
 
 def test_a_file_that_no_size_helps_keeps_the_usual_ones(tmp_path: Path) -> None:
-    nodes = nodes_of("places = NonZero(x) p = Gather(table, ten) y = Add(places, p)")
-    weights = {"table": np.zeros(3, np.int64), "ten": np.array([10])}
-    model = graph(nodes, [tensor("x", ["batch", "seq"])], [tensor("y", None, INT64)], weights)
-    found = sized(tmp_path, model)
-    assert found.assumed == {"batch": 1, "seq": 128}
+    text = """(float[batch,seq] x) => (int64[] y) {
+        places = NonZero(x) p = Gather(table, ten) y = Add(places, p)
+    }"""
+    model = model_of(text, {"table": np.zeros(3, np.int64), "ten": np.array([10])})
+    assert sized(tmp_path, model).assumed == {"batch": 1, "seq": 128}
 
 
 def test_a_run_that_lasts_is_ended(tmp_path: Path) -> None:
     """Nodes without end: the search gives up within its time, and the usual sizes stay."""
-    import time
-
-    body = helper.make_graph(
-        [node("Add", ["state", "step"], ["next"]), node("Identity", ["going"], ["still"])],
-        "body",
-        [tensor("i", [], INT64), tensor("going", [], TensorProto.BOOL), tensor("state", None)],
-        [tensor("still", [], TensorProto.BOOL), tensor("next", None)],
-    )
-    nodes = [node("Loop", ["", "true", "x"], ["y"], body=body)]
+    text = """(float[batch,seq,8] x) => (float[] y) {
+        y = Loop (, true, x) <body = b (int64 i, bool go, float[] state)
+            => (bool on, float[] next) { next = Add(state, step) on = Identity(go) }>
+    }"""
     weights = {"true": np.array(True), "step": np.array(1, np.float32)}
-    model = graph(nodes, [tensor("x", ["batch", "seq", 8])], [tensor("y", None)], weights)
     begin = time.monotonic()
-    assert sized(tmp_path, model).assumed == {"batch": 1, "seq": 128}
+    assert sized(tmp_path, model_of(text, weights)).assumed == {"batch": 1, "seq": 128}
     assert time.monotonic() - begin < 4 * SEARCH_S
 
 
 def test_a_size_that_does_not_fit_is_refused_with_one_that_does(tmp_path: Path) -> None:
     """Of a length that the user gave."""
-    nodes = [node("Reshape", ["x", "target"], ["y"])]
-    x, y = tensor("x", ["sequence", 1, 192]), tensor("y", [64, 4, 48])
-    model = graph(nodes, [x], [y], {"target": np.array([64, 4, 48])})
-    found = sized(tmp_path, model)
+    text = "(float[sequence,1,192] x) => (float[64,4,48] y) { y = Reshape(x, target) }"
+    found = sized(tmp_path, model_of(text, {"target": np.array([64, 4, 48])}))
     assert found.assumed == {"sequence": 64}
     path = tmp_path / "model.onnx"
     (output,) = inspect(path).outputs

@@ -283,7 +283,7 @@ X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
 FULL = np.ones((8, 8), np.float32)
 
 
-EIGHT = {"w": np.ones((8, 8), np.uint8), "scale": np.array(0.1, np.float32)}
+EIGHT: dict[str, np.ndarray] = {"w": np.ones((8, 8), np.uint8), "scale": np.array(0.1, np.float32)}
 WIDE, NARROW = {"w": FULL}, {"w": FULL.astype(np.float16)}
 ARITHMETIC: dict[str, tuple[str, dict[str, np.ndarray], Precision, int]] = {
     "floats, by the longest path of products": (

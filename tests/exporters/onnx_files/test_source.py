@@ -10,24 +10,32 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
 from exporters.messages import ExportRequest
 from exporters.onnx_files.graph import training_nodes
 from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker import export
-from tests.exporters.support import LIGHT, graph, nodes_of, only_reference, save_affine, tensor
+from tests.exporters.support import (
+    LIGHT,
+    graph,
+    model_of,
+    nodes_of,
+    only_reference,
+    save_affine,
+    tensor,
+)
 
 
 def _export(path: Path, cache: Path, *points: dict[str, int]) -> ExportedModel:
     return export(ExportRequest(str(path), points=points, cache_dir=str(cache)))[0]
 
 
-def _save(path: Path, value: ValueInfoProto, *nodes: NodeProto) -> None:
-    """A graph over the given input, which it passes on where no nodes are given."""
+def _save(path: Path, value: ValueInfoProto) -> None:
+    """A graph that passes its input on."""
     node = helper.make_node("Identity", [value.name], ["y"])
-    onnx.save(graph(nodes or [node], [value], [tensor("y", [None, 4])], opset=13), path)
+    onnx.save(graph([node], [value], [tensor("y", [None, 4])], opset=13), path)
 
 
 def test_a_file_is_kept_as_it_is_with_the_product_as_reference(
@@ -103,66 +111,51 @@ def test_packaged_data_of_a_type_that_numpy_lacks_are_used(kind: str, tmp_path: 
     assert reference.inputs["x"].tolist() == reference.outputs["y"].tolist() == rows
 
 
-def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
-    path = tmp_path / "source" / "affine.onnx"
-    path.parent.mkdir()
-    weights = save_affine(path, external="affine.weights")
-    model = _export(path, tmp_path / "cache", {"batch": 1})
-    shutil.rmtree(path.parent)
-    reference = load_reference(model.references["batch=1"])
-    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    (actual,) = session.run(None, dict(reference.inputs))
-    assert np.allclose(actual, reference.inputs["x"] @ weights, rtol=1e-5, atol=1e-5)
-
-
-def test_a_nameless_open_dimension_gets_a_name_that_can_be_set(tmp_path: Path) -> None:
+def test_a_nameless_open_dimension_gets_a_name_that_can_be_set_and_counts_alike_from_the_cache(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "open.onnx"
-    _save(path, tensor("x", [None, 4]))
+    text = "(float[?,4] x) => (float[?,4] y) { y = MatMul(x, w) }"
+    onnx.save(model_of(text, {"w": np.ones((4, 4), np.float32)}), path)
     assert inspect(path).axes == ("x_0",)
-    model = _export(path, tmp_path / "cache", {"x_0": 6}, {"x_0": 2})
+    model, again = (_export(path, tmp_path / "cache", {"x_0": 6}, {"x_0": 2}) for _ in range(2))
+    assert again == model
     assert (model.batch, model.axes["x_0"]) == ("x_0", 6)
+    assert (model.macs, model.parameters) == (6 * 4 * 4, 16)
     assert model.outputs[0].shape == ("x_0", 4)
     dimension = onnx.load(model.path).graph.input[0].type.tensor_type.shape.dim
     assert dimension[0].dim_param == "x_0"
 
 
-def test_a_nameless_dimension_counts_alike_from_the_cache(tmp_path: Path) -> None:
-    path = tmp_path / "open.onnx"
-    product = helper.make_node("MatMul", ["x", "w"], ["y"])
-    weights = {"w": np.ones((4, 4), np.float32)}
-    onnx.save(graph([product], [tensor("x", [None, 4])], [tensor("y", [None, 4])], weights), path)
-    first, again = (_export(path, tmp_path / "cache", {"x_0": 6}) for _ in range(2))
-    assert (first.macs, first.parameters) == (6 * 4 * 4, 16)
-    assert again == first
-
-
-def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"'batch' of affine\.onnx"):
-        _export(affine, tmp_path)
-    with pytest.raises(ExportError, match=r"no axis 'sequence': its axes are: batch"):
-        _export(affine, tmp_path, {"batch": 1, "sequence": 2})
-    with pytest.raises(ExportError, match="cannot be 0"):
-        _export(affine, tmp_path, {"batch": 0})
+@pytest.mark.parametrize(
+    ("points", "named"),
+    [((), "batch"), (({"batch": 1, "sequence": 2},), "sequence"), (({"batch": 0},), "0")],
+)
+def test_an_axis_left_open_or_unknown_is_named(
+    affine: Path, tmp_path: Path, points: tuple[dict[str, int], ...], named: str
+) -> None:
+    with pytest.raises(ExportError, match=named):
+        _export(affine, tmp_path, *points)
 
 
 def test_a_size_that_the_graph_cannot_take_names_the_node(tmp_path: Path) -> None:
     path = tmp_path / "pairs.onnx"
-    shape = helper.make_node("Constant", [], ["s"], value_ints=[2, -1])
-    value = tensor("x", ["rows", 3])
-    _save(path, value, shape, helper.make_node("Reshape", ["x", "s"], ["y"], name="halve"))
+    onnx.save(
+        model_of("""(float[rows,3] x) => (float[?,4] y) {
+        s = Constant <value_ints = [2, -1]> () [halve] y = Reshape(x, s)
+    }"""),
+        path,
+    )
     model = _export(path, tmp_path / "cache", {"rows": 3})
-    assert "cannot run at rows=3: it fails in node 'halve'" in model.at({"rows": 3}).unfit_at
+    assert "'halve'" in model.at({"rows": 3}).unfit_at
 
 
 @pytest.mark.parametrize(
-    ("nodes", "outputs"),
-    [([], []), ([], [tensor("x", [3])]), ([helper.make_node("Relu", ["x"], ["y"])], [])],
+    "text", ["() { }", "(float[3] x) { }", "() { y = Relu(x) }"], ids=["empty", "passes", "no end"]
 )
-def test_a_graph_that_computes_nothing_is_not_measured(
-    tmp_path: Path, nodes: list[NodeProto], outputs: list[ValueInfoProto]
-) -> None:
-    onnx.save(graph(nodes, [tensor("x", [3])], outputs), tmp_path / "net.onnx")
-    with pytest.raises(NotBenchmarkable, match="nothing to measure"):
+def test_a_graph_that_computes_nothing_is_not_measured(tmp_path: Path, text: str) -> None:
+    onnx.save(model_of(f"(float[3] x) => {text}"), tmp_path / "net.onnx")
+    with pytest.raises(NotBenchmarkable):
         _export(tmp_path / "net.onnx", tmp_path / "cache")
 
 
@@ -190,34 +183,24 @@ def test_a_normalisation_in_training_mode_is_named(
 @pytest.mark.parametrize("is_on", [True, False])
 def test_a_dropout_in_training_mode_is_a_warning(tmp_path: Path, is_on: bool) -> None:
     flags = {"ratio": np.array(0.5, np.float32), "train": np.array(is_on)}
-    node = helper.make_node("Dropout", ["x", *flags], ["y"], name="drop")
-    model = graph([node], [tensor("x", [2, 3])], [tensor("y", [2, 3])], flags)
-    onnx.save(model, tmp_path / "net.onnx")
+    text = "(float[2,3] x) => (float[2,3] y) { [drop] y = Dropout(x, ratio, train) }"
+    onnx.save(model_of(text, flags), tmp_path / "net.onnx")
     warnings = _export(tmp_path / "net.onnx", tmp_path / "cache").warnings
-    codes = {"graph_in_training_mode"} if is_on else set()
-    assert {warning.code for warning in warnings} & {"graph_in_training_mode"} == codes
+    assert ("graph_in_training_mode" in {warning.code for warning in warnings}) == is_on
 
 
 def test_a_written_size_of_zero_is_a_size(tmp_path: Path) -> None:
-    path = tmp_path / "empty.onnx"
-    value = tensor("x", [0, 4])
-    _save(path, value)
-    assert inspect(path).inputs[0].shape == (0, 4)
-    open_size = tensor("x", [-1, 4])
-    _save(path, open_size)
-    assert inspect(path).inputs[0].shape == ("x_0", 4)
-
-
-NO_ONNX = (
-    *(b"", b"not a model at all\n", b"\x7fELF\x02\x01\x01" + bytes(100), b"PK\x03\x04" + bytes(60)),
-)
+    for size, shape in ((0, (0, 4)), (-1, ("x_0", 4))):
+        _save(tmp_path / "empty.onnx", tensor("x", [size, 4]))
+        assert inspect(tmp_path / "empty.onnx").inputs[0].shape == shape
 
 
 def test_a_file_that_is_no_onnx_or_too_large_or_not_there_says_so(tmp_path: Path) -> None:
     path = tmp_path / "bad.onnx"
     save_affine(path)
     whole = path.read_bytes()
-    rows = [(content, "is not an ONNX file") for content in NO_ONNX]
+    foreign = (b"", b"not a model at all\n", b"\x7fELF\x02\x01\x01" + bytes(100), b"PK\x03\x04")
+    rows = [(content, "is not an ONNX file") for content in foreign]
     rows += [(whole[: int(len(whole) * kept)], "is truncated") for kept in (0.3, 0.6, 0.95)]
     for content, words in rows:
         path.write_bytes(content)
@@ -225,10 +208,9 @@ def test_a_file_that_is_no_onnx_or_too_large_or_not_there_says_so(tmp_path: Path
             inspect(path)
     with path.open("wb") as file:
         file.truncate(2**31)
-    with pytest.raises(ExportError, match="below 2 GiB: save it with external data"):
-        inspect(path)
-    with pytest.raises(ExportError, match="cannot be read"):
-        inspect(tmp_path / "none.onnx")
+    for refused in (path, tmp_path / "none.onnx"):
+        with pytest.raises(ExportError):
+            inspect(refused)
 
 
 def test_elements_that_numpy_lacks_are_unsupported(tmp_path: Path) -> None:
@@ -240,8 +222,7 @@ def test_elements_that_numpy_lacks_are_unsupported(tmp_path: Path) -> None:
 
 def test_a_graph_that_breaks_the_standard_fails_the_checker(tmp_path: Path) -> None:
     path = tmp_path / "wrong.onnx"
-    value = tensor("x", [2])
-    _save(path, value, helper.make_node("Relu", ["nothing"], ["y"]))
+    onnx.save(model_of("(float[2] x) => (float[2] y) { y = Relu(nothing) }"), path)
     model = _export(path, tmp_path / "cache")
     (warning,) = [entry for entry in model.warnings if entry.code == "checker_rejects_graph"]
     assert "nothing" in str(warning.parameters["objection"])
@@ -250,8 +231,8 @@ def test_a_graph_that_breaks_the_standard_fails_the_checker(tmp_path: Path) -> N
 
 def test_an_operator_nobody_can_vouch_for_asks_for_expected_outputs(tmp_path: Path) -> None:
     path = tmp_path / "custom.onnx"
-    node = helper.make_node("Sharpen", ["x"], ["y"], domain="a.vendor")
-    onnx.save(graph([node], [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
+    nodes = nodes_of("y = a.vendor.Sharpen(x)")
+    onnx.save(graph(nodes, [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
     refusal = _export(path, tmp_path / "cache").unfit_at
     assert "Sharpen" in refusal and "test_data_set_0" in refusal
 
@@ -281,9 +262,8 @@ def test_nodes_in_any_order_are_sorted_wherever_their_weights_lie(tmp_path: Path
 
 def test_nodes_in_a_circle_are_refused_under_the_files_name(tmp_path: Path) -> None:
     path = tmp_path / "circle.onnx"
-    circle = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Neg", ["a"], ["b"])]
-    nodes = [*circle, helper.make_node("Neg", ["b"], ["y"])]
-    onnx.save(graph(nodes, [tensor("x", ["batch", 4])], [tensor("y", ["batch", 4])]), path)
+    nodes = "a = Add(x, b) b = Neg(a) y = Neg(b)"
+    onnx.save(model_of(f"(float[batch,4] x) => (float[batch,4] y) {{ {nodes} }}"), path)
     assert "circle.onnx" in _export(path, tmp_path / "cache", {"batch": 2}).unfit_at
 
 
@@ -315,14 +295,13 @@ def _cut(path: Path, first: tuple[str, ...], last: tuple[str, ...]) -> ExportedM
     return export(request)[0]
 
 
-def _names(model: ExportedModel) -> set[str]:
-    return {node.name for node in onnx.load(model.path).graph.node}
-
-
 def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> None:
     model = _cut(branched, ("left",), ("sum",))
-    assert _names(model) == {"turned", "left", "right", "sum"}
+    nodes = onnx.load(model.path).graph.node
+    assert {node.name for node in nodes} == {"turned", "left", "right", "sum"}
     assert inspect(branched, ("left",), ("sum",)).axes == ("rows",)
+    unnamed = onnx.load(_cut(branched, (), ("unnamed_result",)).path).graph.node
+    assert [node.op_type for node in unnamed] == ["Tanh"], "it goes by its first output"
     assert [spec.name for spec in model.inputs] == ["a"]
     assert [spec.name for spec in model.outputs] == ["d"]
     assert model.inputs[0].shape == ("rows", 4)
@@ -335,25 +314,20 @@ def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> Non
     assert np.allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_a_node_without_a_name_goes_by_its_first_output(branched: Path) -> None:
-    model = _cut(branched, (), ("unnamed_result",))
-    assert [node.op_type for node in onnx.load(model.path).graph.node] == ["Tanh"]
-
-
 @pytest.mark.parametrize(
-    ("first", "last", "words"),
+    ("first", "last", "named"),
     [
-        (("frist",), (), "no node called 'frist': did you mean 'first'"),
-        ((), ("lst",), "no node called 'lst': did you mean 'last'"),
-        (("last",), ("first",), "no path leads from node 'last' of branched.onnx to 'first'"),
-        (("left",), ("side",), "no path leads from node 'left' of branched.onnx to 'side'"),
-        (("first",), ("last", "side"), "no path leads from node 'first' of branched.onnx to 'sid"),
+        (("frist",), (), "'first'"),
+        ((), ("lst",), "'last'"),
+        (("last",), ("first",), "'last'.*'first'"),
+        (("left",), ("side",), "'left'.*'side'"),
+        (("first",), ("last", "side"), "'first'.*'side'"),
     ],
 )
-def test_a_cut_that_makes_no_sense_says_why(
-    branched: Path, first: tuple[str, ...], last: tuple[str, ...], words: str
+def test_a_cut_that_makes_no_sense_names_the_nodes(
+    branched: Path, first: tuple[str, ...], last: tuple[str, ...], named: str
 ) -> None:
-    with pytest.raises(ExportError, match=words):
+    with pytest.raises(ExportError, match=named):
         _cut(branched, first, last)
 
 
@@ -372,16 +346,3 @@ def test_a_part_of_a_file_that_lists_its_weights_as_inputs(tmp_path: Path) -> No
     assert 0 < op_types.count("Conv") < operators.count("Conv")
     assert op_types.count("MaxPool") == 2
     assert model.reference == "onnx", "data packaged with the whole is not the part's"
-
-
-def test_a_cut_where_no_shape_is_known_says_where(tmp_path: Path) -> None:
-    nodes = nodes_of("[custom] a = a.vendor.Sharpen(x) [relu] y = Relu(a)")
-    path = tmp_path / "custom.onnx"
-    onnx.save(graph(nodes, [tensor("x", [2])], [tensor("y", [2])], vendor="a.vendor"), path)
-    with pytest.raises(ExportError, match=r"shape of 'a', where custom\.onnx would be cut"):
-        inspect(path, ("relu",), ())
-
-
-def test_a_definition_has_no_parts(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="leave --from-node and --to-node out"):
-        export(ExportRequest("mlp", from_nodes=("a",), cache_dir=str(tmp_path)))
