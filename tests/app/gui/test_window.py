@@ -16,13 +16,12 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.gui.look.preferences import Preferences
 from app.gui.main import _check_paths, main
-from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.run_folder.manifest import MANIFEST
 from exporters.types import GraphlapError
-from tests.app.gui.runs import measured_run, new_run, record_round, records, steady, tiny_model
+from tests.app.gui.runs import measured_run, new_run, record_round, records, steady
 from tests.app.gui.windows import activate, dialogs, open_run, seen, wait_for_summaries
 from tests.app.run_folder.runs import damage_line
 
@@ -181,17 +180,6 @@ def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(
     qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[1].case_id,), timeout=10_000)
     window.frame.show_key("operators")
     assert window.feed.is_awake, "a view that is looked at is fed"
-
-
-def test_a_model_that_is_opened_leads_to_the_composer_and_escape_leads_back(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
-) -> None:
-    open_run(window, qtbot, run)
-    window.frame.show_key("matrix")
-    window.files.open_paths([tiny_model(tmp_path / "mine.onnx")])
-    assert window.frame.page == COMPOSER and window.editor.isVisible()
-    QTest.keyClick(window, Qt.Key.Key_Escape)
-    assert window.frame.page == WORK and window.frame.current == "matrix"
 
 
 def test_every_action_is_reached_by_keyboard_and_none_hides_another(window: MainWindow) -> None:

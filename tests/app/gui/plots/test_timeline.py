@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
 from app.analysis.plot_data.series import Series, part_ns
-from app.cases.round import RECORD
 from app.cases.telemetry import Disturbance, Reading
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import (
@@ -83,18 +81,6 @@ def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot: QtBot) 
         assert begin == offset
         warm = (rows["finished_ns"][399] - rows["started_ns"][0]) * 1e-9
         assert end - begin == pytest.approx(warm)
-
-
-def test_a_memory_map_of_a_file_being_written_is_followed(qtbot: QtBot, tmp_path: Path) -> None:
-    path = tmp_path / "case.0.bin"
-    rows = records(latencies_ns(20.0, 6000, 1))
-    rows[:2000].tofile(path)
-    view = _view(qtbot, [np.memmap(path, RECORD, "r")])
-    right_end = view.plots[0].viewRange()[0][1]
-    rows.tofile(path)
-    view.set_series([replace(view.series[0], rounds=(np.memmap(path, RECORD, "r"),))])
-    view.refresh()
-    assert view.plots[0].viewRange()[0][1] > 2.5 * right_end
 
 
 def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -> None:

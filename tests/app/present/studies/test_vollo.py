@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from app.analysis.comparison.published_figures import card_rows
@@ -12,7 +10,7 @@ from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
 from app.present.studies.page import page
-from app.present.studies.study import Found, found_in, study
+from app.present.studies.study import found_in, study
 from app.present.terminal import as_markdown
 from tests.app.present.studies.made import make_run, tables
 
@@ -86,20 +84,3 @@ def test_what_was_not_come_to_is_named(told: str) -> None:
     # Of these cards two and one LSTMs ended where they do not fit.
     fit = "lstm\\_tiny, lstm\\_small"
     assert f"fpga:ia-840f\\@sdk21, fpga:ia-420f\\@sdk21: {fit}; fpga:ia-840f" in left_out
-
-
-def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
-    """A run of the study without one card: its page is that of a whole run but for that card."""
-    plan = load_study("vollo")
-    make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us)
-    results = found_in(tmp_path / "run", plan)
-    card = "fpga:v80@sdk26"
-    remaining = tuple(entry for entry in results.measured if entry.case.runtime != card)
-    text = as_markdown(page(study("vollo"), Found(results.run, remaining)))
-    assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in text
-    row = by_heading(tables(text)[0], "cnn_tiny")
-    assert [row[f"V80 {column}"] for column in ("published", "simulated", "error")] == [
-        "2.5",
-        "",
-        "",
-    ]

@@ -130,8 +130,6 @@ def test_what_a_cluster_can_not_be_asked_is_refused_before_anything_is_written(
         (),
         ("tls://board:8786", "--stdio"),
         ("--stdio", "--cores", "x"),
-        ("--stdio", "--name", "board"),
-        ("--stdio", "--tls-cert", "cert.pem"),
         ("--stdio", "--insecure-cluster"),
         ("--stdio", "--rounds", "3"),
         ("tls://a:8786", "tls://b:8786"),
