@@ -176,14 +176,9 @@ def test_placement_and_precision_come_from_the_profile(graphs: Graphs, call: str
     model = quantised_conv(graphs, "quantised")
     with OrtCpu().compile(model, {"batch": 1}, replace(settings, precision="int8")) as session:
         assert session.execution.precision == "int8"
-
-
-@CALLS
-@pytest.mark.usefixtures("reports_no_nodes")
-def test_where_no_run_can_be_recorded_nothing_is_elsewhere(graphs: Graphs, call: str) -> None:
-    specs = [vector("x", "float32", 4), vector("y", "float32", 4)]
-    model = graphs.save("unread", [node("Relu", ["x"], ["y"])], specs[:1], specs[1:])
-    with OrtCpu().compile(model, {}, Settings(options={"call": call})) as session:
+    # Without inputs for a run that is recorded.
+    unread = graphs.save("unread", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    with OrtCpu().compile(unread, {}, settings) as session:
         execution = session.execution
     assert execution.precision == "unknown", "the profile alone has the types"
     assert execution.elsewhere == (), "the CPU's is the only provider that is registered"

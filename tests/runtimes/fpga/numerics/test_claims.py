@@ -207,6 +207,18 @@ def test_the_lowest_float32_masks_and_does_not_turn_a_row_into_nan() -> None:
     feeds = {"x": np.zeros((2, 4), np.float32)}
     (actual,) = card_session(proto).run(None, feeds)
     np.testing.assert_array_equal(actual, [[0.25] * 4, [0.5, 0.5, 0, 0]])
+    # As torch's older exporter writes attention: a row that may look at nothing is guarded.
+    guarded = model(
+        nodes_of("s = Add(x, low) p = Softmax(s) n = IsNaN(p) y = Where(n, zero, p)"),
+        {"x": [2, 4]},
+        {"y": [2, 4]},
+        {
+            "low": np.array([[-np.inf] * 4, [0, 0, -np.inf, -np.inf]], np.float32),
+            "zero": np.array(0, np.float32),
+        },
+    )
+    (actual,) = card_session(guarded).run(None, feeds)
+    np.testing.assert_array_equal(actual, [[0] * 4, [0.5, 0.5, 0, 0]])
     (infinite,) = card_session(
         model([helper.make_node("Neg", ["x"], ["y"])], {"x": [1]}, {"y": [1]})
     ).run(None, {"x": np.array([np.inf], np.float32)})
