@@ -1,4 +1,5 @@
-"""Small graphs with outputs worked out by numpy, one set for the whole test session."""
+"""Small graphs with outputs worked out by numpy, one set for the whole test session, and the ways
+of running one on a GPU."""
 
 from __future__ import annotations
 
@@ -16,6 +17,16 @@ from tests.runtimes.graphs import Graphs  # noqa: E402
 @pytest.fixture(scope="session")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
     return Graphs(Path(tmp_path_factory.mktemp("graphs")))
+
+
+@pytest.fixture(params=["host", "device"])
+def boundary(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["calls", "graph"])
+def cuda_graph(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
 from tests.runtimes.stand_ins.fixtures import (  # noqa: E402

@@ -12,19 +12,10 @@ __all__ = ["CHANNELS", "OUTPUTS", "WIDTH", "WORDS", "weights"]
 WIDTH = 512
 
 
-class Dense(nn.Module):
-    def __init__(self) -> None:
+class Product(nn.Module):
+    def __init__(self, *shape: int, seed: int) -> None:
         super().__init__()
-        self.w = nn.Parameter(torch.from_numpy(weights(CHANNELS, OUTPUTS)))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(x @ self.w)
-
-
-class Wide(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = nn.Parameter(torch.from_numpy(weights(WIDTH, WIDTH, seed=4)))
+        self.w = nn.Parameter(torch.from_numpy(weights(*shape, seed=seed)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x @ self.w
@@ -55,11 +46,12 @@ class Lookup(nn.Module):
 
 
 def dense() -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    return Dense(), {"x": torch.zeros(1, CHANNELS)}
+    product = Product(CHANNELS, OUTPUTS, seed=0)
+    return nn.Sequential(product, nn.ReLU()), {"x": torch.zeros(1, CHANNELS)}
 
 
 def wide() -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    return Wide(), {"x": torch.zeros(1, WIDTH)}
+    return Product(WIDTH, WIDTH, seed=4), {"x": torch.zeros(1, WIDTH)}
 
 
 def step() -> tuple[nn.Module, dict[str, torch.Tensor]]:

@@ -1,4 +1,4 @@
-"""Both boundaries of a GPU session, and GPU runtimes whose checks say that all is well."""
+"""GPU runtimes whose checks say that all is well."""
 
 from __future__ import annotations
 
@@ -9,16 +9,9 @@ import pytest
 from runtimes.base import Available, Device
 from runtimes.cuda import options
 from runtimes.cuda import runtime as libraries
-from runtimes.execution import Boundary
 from runtimes.onnxruntime import gpu_runtimes
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from tests.runtimes.stand_ins.fixtures import Driver
-
-
-@pytest.fixture(params=["host", "device"])
-def boundary(request: pytest.FixtureRequest) -> Boundary:
-    boundary: Boundary = request.param
-    return boundary
 
 
 @pytest.fixture
