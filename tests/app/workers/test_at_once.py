@@ -18,10 +18,8 @@ from app.cases.scenario import Scenario
 from app.workers import simulated_round
 from app.workers.lanes import counted_records
 from app.workers.multistream import AllAtOnce, Queries
-from exporters import install_layout
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel
-from runtimes import calls as timed
 from runtimes.base import Lane, Runtime
 from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.onnxruntime.runtime import OrtCpu
@@ -31,21 +29,7 @@ from tests.app.workers.conftest import SHORT, Measure
 from tests.app.workers.test_lanes import Counting
 from tests.runtimes.fpga.card.test_timing import compiled
 from tests.runtimes.fpga.graphs import cnn_step
-
-CALLS = pytest.mark.parametrize(
-    "call",
-    [
-        pytest.param(
-            "c",
-            marks=pytest.mark.skipif(
-                not timed.built(),
-                reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}",
-            ),
-        ),
-        "python",
-    ],
-)
-
+from tests.runtimes.loop_in_c import CALLS
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
 

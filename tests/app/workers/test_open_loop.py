@@ -20,14 +20,11 @@ from app.workers.open_loop import FOREVER, OpenLoopSampler, simulated_schedule, 
 from app.workers.sampling import MeasurementResult
 from app.workers.system_counters import Watch
 from app.workers.timing import serving
-from runtimes.calls import built
 from tests.app.workers.conftest import SHORT, Measure
 from tests.app.workers.test_lanes import Counting
+from tests.runtimes.loop_in_c import CALLS
 
 LIMITS = replace(SHORT, min_s=0.6)
-LOOPS = pytest.mark.parametrize(
-    "call", ["python", pytest.param("c", marks=pytest.mark.skipif(not built(), reason="no C"))]
-)
 
 
 def drawn(scenario: str, limits: Limits = LIMITS) -> np.ndarray:
@@ -56,7 +53,7 @@ def against_theory(records: np.ndarray, offsets_ns: np.ndarray, lanes: int) -> N
         assert 0 <= started_ns - begins <= allowed_ns[lane]
 
 
-@LOOPS
+@CALLS
 @pytest.mark.parametrize("sessions", [1, 2])
 @pytest.mark.parametrize("scenario", ["rate:400/s", "poisson:400/s", "burst:8@20ms"])
 def test_both_loops_serve_the_schedule_in_its_order(

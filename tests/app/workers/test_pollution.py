@@ -12,16 +12,15 @@ import pytest
 from app.workers.execution_facts import state_diagnostics
 from app.workers.loop import WAIT, Block
 from app.workers.timing import CHUNK_BYTES, CacheEviction, timing
-from exporters import install_layout
 from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, axes_key, save_reference
-from runtimes import calls as timed
 from runtimes.base import Lane
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
 from runtimes.session.host import HostLane
 from tests.app.workers.conftest import AXES, Measure
 from tests.exporters.support import model_of
+from tests.runtimes.loop_in_c import NEEDS_C
 
 SIZE = 10 * CHUNK_BYTES + 200
 
@@ -32,18 +31,13 @@ RUNS = 5
 LOOPS = pytest.mark.parametrize("call", ["c", "python"])
 
 
-MARK_POLLUTION = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
-)
-
-
 def block_of(lane: Lane, pollution: CacheEviction, runs: int) -> Block:
     block = Block(runs)
     timing(lane, 0, "spin", WAIT, True, (), pollution)(block, runs)
     return block
 
 
-@MARK_POLLUTION
+@NEEDS_C
 @LOOPS
 def test_every_byte_is_read_or_written_once_while_the_clock_stands(
     counter: ExportedModel, call: str
@@ -67,7 +61,7 @@ def test_every_byte_is_read_or_written_once_while_the_clock_stands(
     assert np.median(between_ns) > 500_000  # 64 GB/s would be faster than any core copies
 
 
-@MARK_POLLUTION
+@NEEDS_C
 @pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
 def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> None:
     result, records, _ = measure(runtime, condition="cold:2MB", threads=2)
@@ -80,7 +74,7 @@ def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> 
     assert "private_caches_warm" in codes(result.warnings), "of the other thread's core"
 
 
-@MARK_POLLUTION
+@NEEDS_C
 def test_several_runs_at_once_have_no_between(measure: Measure) -> None:
     result, _, _ = measure(condition="cold:2MB", options={"sessions": 2})
     assert result.status == "unsupported"

@@ -17,9 +17,7 @@ from app.workers.loop import WAIT, Block, run_block
 from app.workers.sampling import Sampler
 from app.workers.system_counters import Watch
 from app.workers.timing import Loop, loop_of, timing
-from exporters import install_layout
 from exporters.types import ExportedModel, load_reference
-from runtimes import calls as timed
 from runtimes.base import Runtime
 from runtimes.fake import Fake
 from runtimes.onnxruntime.runtime import OrtCpu
@@ -28,6 +26,7 @@ from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import compile_sessions
 from tests.app.workers.conftest import AXES
 from tests.app.workers.test_lanes import Counting
+from tests.runtimes.loop_in_c import NEEDS_C
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
 
@@ -35,12 +34,7 @@ SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0
 RUNTIMES = pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lambda r: r.name)
 
 
-MARK_TIMING = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
-)
-
-
-@MARK_TIMING
+@NEEDS_C
 @RUNTIMES
 @pytest.mark.parametrize(("call", "loop"), [("c", "C"), ("python", "Python"), ("auto", "C")])
 def test_the_loop_that_was_asked_for_feeds_inputs_in_turn_and_states_go_on(

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from runtimes.calls import GIVEN_UP, Call, Copy, TimedCalls
+from tests.runtimes.loop_in_c import NEEDS_C
 
+pytestmark = NEEDS_C
 WORDS = (c.c_ssize_t,) * 4
 _CALLBACKS: list[object] = []
 

@@ -13,7 +13,6 @@ import pytest
 from app.contract.graphs import constant, node, weights
 from exporters.diagnostics import codes, diagnostic
 from exporters.types import ExportedModel, Precision, Reference, StatePair, TensorSpec
-from runtimes import calls as timed
 from runtimes.base import Session
 from runtimes.errors import OutOfMemory, RunFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
@@ -21,6 +20,7 @@ from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, refusal
 from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.loop_in_c import ENGINE_CALLS
 
 IN_PYTHON = Settings(threads=1, options={"call": "python"})
 
@@ -160,9 +160,6 @@ def test_what_crashes_or_flatters_is_refused(graphs: Graphs) -> None:
     OrtCpu().refuse(floats, {}, Settings())
 
 
-CALLS: list[dict[str, OptionValue]] = [{"call": "python"}, {}, {"build": "library"}]
-
-
 def counting(graphs: Graphs) -> ExportedModel:
     """Its state grows by one in each run, and with it how many of `x` are found below it."""
     model = graphs.save(
@@ -179,10 +176,8 @@ def counting(graphs: Graphs) -> ExportedModel:
     return replace(model, states=(StatePair("s", "next"),))
 
 
-@pytest.mark.parametrize("options", CALLS, ids=str)
+@ENGINE_CALLS
 def test_the_size_may_change_with_a_state(options: dict[str, OptionValue], graphs: Graphs) -> None:
-    if options.get("build") and not timed.built():
-        pytest.skip("the loop in C was not built")
     with OrtCpu().compile(counting(graphs), {}, Settings(options=options)) as session:
         (lane,) = session.lanes
         assert lane.advancing() is None, "the loop in C would bind nothing anew"
@@ -196,10 +191,8 @@ def test_the_size_may_change_with_a_state(options: dict[str, OptionValue], graph
         )
 
 
-@pytest.mark.parametrize("options", CALLS, ids=str)
+@ENGINE_CALLS
 def test_the_size_may_change_at_random(options: dict[str, OptionValue], graphs: Graphs) -> None:
-    if options.get("build") and not timed.built():
-        pytest.skip("the loop in C was not built")
     model = graphs.save(
         "random_sizes",
         [

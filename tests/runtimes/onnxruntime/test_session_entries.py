@@ -12,7 +12,6 @@ import pytest
 from app.contract.graphs import constant, weights
 from exporters.diagnostics import codes
 from exporters.types import Precision, Reference, TensorSpec
-from runtimes import calls as timed
 from runtimes import registry
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
@@ -20,6 +19,7 @@ from runtimes.options import OptionValue, Settings, Used
 from runtimes.session import precision as host_cpu
 from tests.exporters.support import nodes_of
 from tests.runtimes.graphs import Graphs, quantised_conv
+from tests.runtimes.loop_in_c import ENGINE_CALLS
 
 WIDE_SUMS = "session.x64quantprecision"
 HASWELL = "flags\t\t: fpu lm avx2 fma avx512_bf16"
@@ -68,18 +68,16 @@ def test_our_own_int8_is_widened_where_the_processor_saturates(
     assert (f'"{WIDE_SUMS}", "1"' in program) == bool(expected)
 
 
-@pytest.mark.parametrize("way", [{}, {"call": "python"}, {"build": "library"}])
+@ENGINE_CALLS
 @pytest.mark.parametrize(
     "option", ["session.load_model_format", "session.session.load_model_format"]
 )
 def test_an_entry_reaches_the_engine_by_every_call(
-    graphs: Graphs, way: dict[str, OptionValue], option: str
+    graphs: Graphs, options: dict[str, OptionValue], option: str
 ) -> None:
     """The engine is told to read the file as one of another format."""
-    if way.get("build") == "library" and not timed.built():
-        pytest.skip("the loop in C was not built")
     for value, is_refused in (("ONNX", False), ("ORT", True)):
-        settings = Settings(threads=1, options={**way, option: value})
+        settings = Settings(threads=1, options={**options, option: value})
         if is_refused:
             with pytest.raises(CompileFault):
                 OrtCpu().compile(graphs.dense, {"batch": 1}, settings)

@@ -19,10 +19,8 @@ from torch.autograd.profiler_util import FunctionEvent
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from app.workers.timing import loop_of
-from exporters import install_layout
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel, Factory, TensorSpec
-from runtimes import calls as timed
 from runtimes.base import Available, Unavailable
 from runtimes.calls import TimedCalls
 from runtimes.errors import OutOfMemory, RuntimeFault, Unsupported
@@ -35,6 +33,7 @@ from runtimes.pytorch.runtime import TorchCuda, cuda_of_build
 from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.loop_in_c import NEEDS_C
 from tests.runtimes.pytorch.host_place import PLAIN, HostPlace, opened
 from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
@@ -167,12 +166,7 @@ def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) 
         TorchCuda().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
 
 
-needs_c = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
-)
-
-
-@needs_c
+@NEEDS_C
 def test_a_recorded_graph_is_run_by_the_loop_in_c(graphs: Graphs, boundary: str) -> None:
     reference = reference_of(graphs.dense, 1)
     place = HostPlace()
@@ -189,7 +183,7 @@ def test_a_recorded_graph_is_run_by_the_loop_in_c(graphs: Graphs, boundary: str)
     assert not lane.calls, "what a closed session gave back is called no more"
 
 
-@needs_c
+@NEEDS_C
 def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_device(
     graphs: Graphs, boundary: str
 ) -> None:
@@ -202,7 +196,7 @@ def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_d
         assert loop_name == ("C" if boundary == "host" else "Python")
 
 
-@needs_c
+@NEEDS_C
 def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
     options = PLAIN | {"boundary": "host", "cuda_graph": True}
     request = request_of(graphs.dense, 1, Settings(), **options)

@@ -18,9 +18,7 @@ import pytest
 
 from app.contract.graphs import CHANNELS, STEPS, streamed
 from app.workers.timing import loop_of
-from exporters import install_layout
 from exporters.diagnostics import diagnostic
-from runtimes import calls as timed
 from runtimes.calls import TimedCalls
 from runtimes.cuda.driver import CudaError
 from runtimes.errors import NotAvailable, OutOfMemory, RunFault, Unsupported
@@ -31,6 +29,7 @@ from runtimes.tensorrt.runtime import TensorRt
 from runtimes.tensorrt.session import TensorRtLane
 from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.loop_in_c import NEEDS_C
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
 from tests.runtimes.stepped import bind_apart, run_all_at_once
@@ -119,9 +118,7 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     assert 0 < sum(op.time_us for op in ops) <= whole_us
 
 
-@pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
-)
+@NEEDS_C
 def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(graphs: Graphs) -> None:
     reference = reference_of(graphs.step, 1)
     settings = Settings(options={"cuda_graph": True, "call": "c"})
