@@ -222,3 +222,17 @@ def test_a_lane_that_gives_up_lets_the_others_go() -> None:
     in_threads(2, answer)
     # The third it may have begun before it saw that the other had given up.
     assert np.count_nonzero(np.array(other[1]) >= 0) in (2, 3)
+
+
+def test_every_request_is_taken_once_by_whichever_lane_is_free() -> None:
+    following, counts = array("q", [0]), [0, 0, 0]
+    times = [room(60) for _ in counts]
+
+    def take(lane: int) -> None:
+        counts[lane] = TimedCalls([sleeping(0.0005)]).take(*times[lane], 60, following)
+
+    in_threads(3, take)
+    assert sum(counts) == 60
+    assert sum(count > 0 for count in counts) > 1
+    for (_, started_ns, _), count in zip(times, counts, strict=True):
+        assert np.count_nonzero(np.array(started_ns) >= 0) == count
