@@ -192,16 +192,10 @@ def test_an_operator_without_a_bf16_form_is_named_and_works_in_float32(tmp_path:
 
 def test_what_an_inner_graph_reads_stays_there_under_its_name(tmp_path: Path) -> None:
     path = tmp_path / "branches.onnx"
-    branches = [
-        helper.make_graph(
-            [helper.make_node(op, ["h"], [f"{op}_y"])], op, [], [tensor(f"{op}_y", None)]
-        )
-        for op in ("Abs", "Neg")
-    ]
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["h"]),
-        helper.make_node("If", ["yes"], ["y"], then_branch=branches[0], else_branch=branches[1]),
-    ]
+    nodes = nodes_of("""
+        h = MatMul(x, w) y = If (yes) <then_branch = a () => (float[] t) { t = Abs(h) },
+                                       else_branch = b () => (float[] e) { e = Neg(h) }>
+    """)
     save(path, nodes, {"w": normal(8, 8), "yes": np.array(True)}, x=[2, 8], y=[2, 8])
     model = export_file(path, "bf16", tmp_path / "cache")
     assert model.precision_exceptions == ("If 'y'",)

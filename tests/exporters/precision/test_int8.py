@@ -38,13 +38,9 @@ def test_every_matrix_node_of_an_int8_graph_runs_in_int8(
     expected = only_reference(model).outputs
     assert all(relative_error(outputs[key], expected[key]) <= INT8_TOLERANCE for key in expected)
     assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
-
-
-def test_int8_is_measured_against_the_outputs_of_fp32(worker: WorkerProcess) -> None:
-    exact, coarse = ask(worker, "mlp", "fp32"), ask(worker, "mlp", "int8")
-    assert coarse.references == exact.references
-    assert coarse.parameters == exact.parameters == 295_808
-    assert coarse.sha256 != exact.sha256
+    exact = ask(worker, name, "fp32")
+    assert (model.references, model.parameters) == (exact.references, exact.parameters)
+    assert model.sha256 != exact.sha256
 
 
 @pytest.mark.parametrize("form", ["old", "external"])
@@ -118,36 +114,27 @@ UP = "[up] y = ConvTranspose <kernel_shape = [3]> (x, u)"
 
 
 @pytest.mark.parametrize(
-    ("precision", "text", "y", "told"),
-    [
-        ("int8", "y = Relu(x)", 16, "no Conv, Gemm or MatMul that could run in int8"),
-        ("fp8", "y = Relu(x)", 16, "no Conv, Gemm or MatMul"),
-        ("int8", UP, 18, "ConvTranspose 'up' stay in fp32"),
-    ],
+    ("precision", "text", "y", "named"),
+    [("int8", "y = Relu(x)", 16, ""), ("fp8", "y = Relu(x)", 16, ""), ("int8", UP, 18, "'up'")],
 )
 def test_a_graph_of_which_nothing_could_run_so_is_refused(
-    tmp_path: Path, precision: Precision, text: str, y: int, told: str
+    tmp_path: Path, precision: Precision, text: str, y: int, named: str
 ) -> None:
     path = tmp_path / "net.onnx"
     save(path, nodes_of(text), {"u": normal(8, 8, 3)}, x=[1, 8, 16], y=[1, 8, y])
-    with pytest.raises(NotBenchmarkable, match=told):
+    with pytest.raises(NotBenchmarkable) as refusal:
         export_file(path, precision, tmp_path / "cache")
+    assert named in str(refusal.value)
 
 
 @pytest.mark.usefixtures("no_sessions")
-@pytest.mark.parametrize(
-    ("precision", "told"),
-    [
-        ("int8", "LSTM 'memory' of an int8 graph in fp32"),
-        ("fp8", "LSTM 'memory' has no form in fp8"),
-    ],
-)
+@pytest.mark.parametrize("precision", ["int8", "fp8"])
 def test_an_lstm_is_refused_by_its_node_without_a_session(
-    lstm: Path, tmp_path: Path, precision: Precision, told: str
+    lstm: Path, tmp_path: Path, precision: Precision
 ) -> None:
-    with pytest.raises(NotBenchmarkable, match=told) as exc_info:
+    with pytest.raises(NotBenchmarkable, match="'memory'") as refusal:
         export_file(lstm, precision, tmp_path / "cache", point={"time": 2})
-    assert exc_info.value.status == "unsupported"
+    assert refusal.value.status == "unsupported"
 
 
 def test_calibration_samples_set_the_scales(tmp_path: Path) -> None:
@@ -172,46 +159,32 @@ def test_a_calibration_file_that_is_gone_is_not_replaced_by_seeded_data(tmp_path
     path = tmp_path / "affine.onnx"
     save_affine(path)
     export_file(path, "int8", tmp_path / "cache", point={"batch": 1})
-    with pytest.raises(ExportError, match=r"none\.npz cannot be read"):
-        export_file(
-            path,
-            "int8",
-            tmp_path / "cache",
-            point={"batch": 1},
-            calibration=str(tmp_path / "none.npz"),
-        )
+    gone = str(tmp_path / "none.npz")
+    with pytest.raises(ExportError, match=r"none\.npz"):
+        export_file(path, "int8", tmp_path / "cache", {"batch": 1}, calibration=gone)
 
 
-def test_a_quantised_graph_with_an_operator_of_a_library_is_int8_with_it(tmp_path: Path) -> None:
-    path, affine = tmp_path / "twice.onnx", tmp_path / "affine.onnx"
-    save_affine(affine)
-    quantised_proto = onnx.load(export_file(affine, "int8", tmp_path / "cache", {"batch": 2}).path)
-    _double_the_output(quantised_proto)
-    onnx.save(quantised_proto, path)
-    libraries = (library(tmp_path),)
-    model = export_file(path, "int8", tmp_path / "cache", {"batch": 2}, custom_ops=libraries)
-    assert (model.precision, model.precision_exceptions) == ("int8", ())
-    with pytest.raises(NotBenchmarkable, match=r"Twice.* is not a registered function/op"):
-        export_file(path, "int8", tmp_path / "cache", {"batch": 2})
-
-
-def test_a_float_graph_with_an_operator_of_a_library_is_not_quantised_and_says_which(
+def test_a_quantised_graph_with_an_operator_of_a_library_is_int8_with_it_and_a_float_one_is_not(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "twice.onnx"
-    save_affine(path)
-    model = onnx.load(path)
-    _double_the_output(model)
-    onnx.save(model, path)
-    with pytest.raises(NotBenchmarkable, match=r"takes no library of operators.*Twice 'twice' of"):
-        export_file(path, "int8", tmp_path / "cache", {"batch": 2}, custom_ops=(library(tmp_path),))
+    path, affine = tmp_path / "twice.onnx", tmp_path / "affine.onnx"
+    libraries, point = (library(tmp_path),), {"batch": 2}
+    save_affine(affine)
+    _save_doubled(Path(export_file(affine, "int8", tmp_path / "cache", point).path), path)
+    model = export_file(path, "int8", tmp_path / "cache", point, custom_ops=libraries)
+    assert (model.precision, model.precision_exceptions) == ("int8", ())
+    with pytest.raises(NotBenchmarkable, match="Twice"):
+        export_file(path, "int8", tmp_path / "cache", point)
+    _save_doubled(affine, path)
+    with pytest.raises(NotBenchmarkable, match="'twice'"):
+        export_file(path, "int8", tmp_path / "cache", point, custom_ops=libraries)
 
 
-def _double_the_output(model: onnx.ModelProto) -> None:
+def _save_doubled(source: Path, path: Path) -> None:
     """y becomes Twice of what it was."""
+    model = onnx.load(source)
     for node in model.graph.node:
-        for place, name in enumerate(node.output):
-            if name == "y":
-                node.output[place] = "once"
+        node.output[:] = ["once" if name == "y" else name for name in node.output]
     model.graph.node.append(helper.make_node("Twice", ["once"], ["y"], "twice", domain=DOMAIN))
     model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+    onnx.save(model, path)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, helper
 
 from exporters.messages import ExportRequest
 from exporters.precision.graphs import MODEL
@@ -18,7 +18,7 @@ from exporters.types import NotBenchmarkable, Precision
 from exporters.user_arrays import Calibration
 from tests.differential_lowered.precisions import run
 from tests.exporters.precision.conversions import ask, export_file
-from tests.exporters.support import WorkerProcess, graph, nodes_of, tensor
+from tests.exporters.support import WorkerProcess, graph, model_of, nodes_of, tensor
 from tests.seldom import seldom_but
 
 TOLERANCE = 0.1
@@ -52,33 +52,17 @@ def errors(
     }
 
 
-def product(name: str = "h", weight: str = "w") -> NodeProto:
-    return helper.make_node("MatMul", ["x", weight], [name])
-
-
-@pytest.mark.parametrize("op", ["Relu", "Clip"])
-@pytest.mark.parametrize("shown", ["output", "inner graph"])
+@pytest.mark.parametrize("limited", ["y = Relu(h)", "y = Clip(h, zero)"])
+@pytest.mark.parametrize("is_inner", [False, True], ids=["output", "inner graph"])
 def test_a_tensor_that_is_limited_and_also_shown_keeps_its_range(
-    tmp_path: Path, op: str, shown: str
+    tmp_path: Path, limited: str, is_inner: bool
 ) -> None:
-    weights = {"w": normal(SIZE, SIZE), "zero": np.float32(0), "yes": np.array(True)}
-    limits = ["h", "zero"] if op == "Clip" else ["h"]
-    nodes = [product(), helper.make_node(op, limits, ["y"])]
-    outputs: dict[str, tuple[int, ...]] = {"y": (ROWS, SIZE), "h": (ROWS, SIZE)}
-    if shown == "inner graph":
-        branches = [
-            helper.make_graph(
-                [helper.make_node("Neg", ["h"], [name])], name, [], [tensor(name, [ROWS, SIZE])]
-            )
-            for name in ("then", "else")
-        ]
-        attributes = {"then_branch": branches[0], "else_branch": branches[1]}
-        nodes += [
-            product("k"),
-            *nodes_of("sum = ReduceSum <keepdims = 0> (x) any = Less(sum, zero)"),
-            helper.make_node("If", ["any"], ["z"], **attributes),
-        ]
-        outputs = {"y": (ROWS, SIZE), "z": (ROWS, SIZE), "k": (ROWS, SIZE)}
+    weights = {"w": normal(SIZE, SIZE), "zero": np.float32(0)}
+    shown = """k = MatMul(x, w) sum = ReduceSum <keepdims = 0> (x) any = Less(sum, zero)
+        z = If (any) <then_branch = a () => (float[4,8] t) { t = Neg(h) },
+                      else_branch = b () => (float[4,8] e) { e = Neg(h) }>"""
+    nodes = nodes_of(f"h = MatMul(x, w) {limited} {shown if is_inner else ''}")
+    outputs = dict.fromkeys("yzk" if is_inner else "yh", (ROWS, SIZE))
     assert max(errors(tmp_path, nodes, weights, outputs).values()) <= TOLERANCE
 
 
@@ -189,17 +173,13 @@ def test_a_graph_without_operators_of_onnx_is_converted(
     precision: Precision, tmp_path: Path
 ) -> None:
     """As xgboost's converter writes it: its one domain is ai.onnx.ml."""
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-        for name, shape in (("x", [2, 3]), ("y", [2, 1]))
-    ]
-    node = helper.make_node(
-        "LinearRegressor", ["x"], ["y"], domain="ai.onnx.ml",
-        coefficients=[1.0, 2.0, 3.0], intercepts=[0.5],
-    )  # fmt: skip
-    graph = helper.make_graph([node], "fitted", ends[:1], ends[1:])
-    domain = [helper.make_opsetid("ai.onnx.ml", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=domain, ir_version=8), tmp_path / "ml.onnx")
+    proto = model_of("""(float[2,3] x) => (float[2,1] y) {
+        y = ai.onnx.ml.LinearRegressor
+            <coefficients = [1.0, 2.0, 3.0], intercepts = [0.5]> (x)
+    }""")
+    del proto.opset_import[:]
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+    onnx.save(proto, tmp_path / "ml.onnx")
     model = export_file(tmp_path / "ml.onnx", precision, tmp_path / "cache")
     assert model.references
     assert [spec.name for spec in model.outputs] == ["y"]
