@@ -10,68 +10,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from app.machine import installed_runtimes
 from app.run_folder.folder import RunFolder
 from exporters.cache import Store
 from exporters.file_access import copy_file
-from exporters.messages import ExportRequest
 from exporters.model_names import is_factory_file, locate, run_file
-from exporters.types import ExportError, load_reference
-from runtimes.pytorch.session import build_module
+from exporters.types import ExportError
 from tests.app.run_folder.runs import manifest_of
-from tests.exporters.support import WorkerProcess
-
-# Under the future import a dataclass looks its own module up to read its annotations.
-WITH_A_DATACLASS = """
-from __future__ import annotations
-from dataclasses import KW_ONLY, dataclass
-import torch
-
-@dataclass
-class Sizes:
-    width: int
-    _: KW_ONLY
-    classes: int = 3
-
-def factory():
-    sizes = Sizes(4)
-    return torch.nn.Linear(sizes.width, sizes.classes), {"x": torch.zeros(1, sizes.width)}
-"""
-
-
-def test_a_file_with_a_dataclass_exports_and_runs_on_torch(
-    worker: WorkerProcess, tmp_path: Path
-) -> None:
-    file = tmp_path / "dataclass_of_mine.py"
-    file.write_text(WITH_A_DATACLASS)
-    model = worker.export(ExportRequest(f"{file}:factory", points=({"batch": 2},)))
-    assert model.factory is not None
-    reference = load_reference(model.references["batch=2"])
-    with torch.inference_mode():
-        native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()
-    assert np.array_equal(native, reference.outputs["y"])
 
 
 def test_a_file_imports_what_lies_beside_it_and_leaves_the_path_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "beside_it.py").write_text("NUMBER = 5\n")
-    file = tmp_path / "mine.py"
+    file = tmp_path / "numpy.py"
     file.write_text("from beside_it import NUMBER\n")
     path_before = list(sys.path)
     assert run_file(file).NUMBER == 5
-    assert sys.path == path_before
+    assert sys.modules["numpy"] is np, "a file called as a package does not hide it"
     file.write_text("raise ValueError('of a user')\n")
     with pytest.raises(ValueError, match="of a user"):
         run_file(file)
     assert sys.path == path_before
-
-
-def test_a_file_called_as_a_package_does_not_hide_it(tmp_path: Path) -> None:
-    file = tmp_path / "numpy.py"
-    file.write_text("VALUE = 1\n")
-    assert run_file(file).VALUE == 1
-    assert sys.modules["numpy"] is np
 
 
 def test_looking_a_factory_up_runs_nothing(tmp_path: Path) -> None:
@@ -138,25 +97,16 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.usefixtures("usual_umask")
-def test_a_run_folder_is_its_owners_alone(tmp_path: Path) -> None:
+def test_run_folders_and_the_cache_are_their_owners_alone_unless_made_to_be_shared(
+    usual_umask: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with RunFolder.create(tmp_path / "runs" / "one", manifest_of()):
         assert mode_of(tmp_path / "runs" / "one") == 0o700
     assert mode_of(tmp_path / "runs") == 0o755, "what is above it is none of ours"
-
-
-@pytest.mark.usefixtures("usual_umask")
-def test_a_folder_that_was_made_to_be_shared_stays_shared(tmp_path: Path) -> None:
     shared_folder = tmp_path / "shared"
     shared_folder.mkdir(mode=0o750)
     with RunFolder.create(shared_folder, manifest_of()):
         assert mode_of(shared_folder) == 0o750
-
-
-@pytest.mark.usefixtures("usual_umask")
-def test_the_cache_is_its_owners_alone_whoever_makes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     Store(tmp_path / "one")
     assert mode_of(tmp_path / "one") == 0o700
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "two"))

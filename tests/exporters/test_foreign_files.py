@@ -9,15 +9,12 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 
 from exporters.foreign_files import foreign
 from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportError
-from tests.exporters.support import graph, tensor
+from tests.exporters.support import save_affine
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
 
@@ -86,12 +83,8 @@ def test_what_no_byte_tells_is_told_by_its_ending(tmp_path: Path, name: str, wor
 
 
 def test_weights_beside_a_graph_may_be_a_pointer_too(tmp_path: Path) -> None:
-    weights = [numpy_helper.from_array(np.ones((64, 64), np.float32), "w")]
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    model = graph(nodes, [tensor("x", [1, 64])], [tensor("y", [1, 64])])
-    model.graph.initializer.extend(weights)
     path = tmp_path / "net.onnx"
-    onnx.save(model, path, save_as_external_data=True, location="net.data", size_threshold=0)
+    save_affine(path, external="net.data")
     (tmp_path / "net.data").write_bytes(POINTER)
     with pytest.raises(ExportError, match="git lfs pull"):
         inspect(path)

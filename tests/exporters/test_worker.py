@@ -10,8 +10,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+import torch
 
 from exporters import install_layout
 from exporters.cache import Store
@@ -20,23 +22,25 @@ from exporters.messages import ExportRequest
 from exporters.types import ExportError, load_reference
 from exporters.validation import TooSlow, within
 from exporters.worker.__main__ import _failed
+from runtimes.pytorch.session import build_module
 from tests.exporters.support import WorkerProcess, model_of
 
 USER_FILE = """
 from __future__ import annotations
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 import torch
 from torch import nn
 from helper_beside_it import WIDTH
 
 @dataclass
 class Sizes:
-    width: int = WIDTH
+    width: int
+    _: KW_ONLY
     classes: int = 2
 
 def factory():
     print("a user's file may print")
-    return nn.Linear(Sizes.width, Sizes.classes), {"x": torch.zeros(1, WIDTH)}
+    return nn.Linear(Sizes(WIDTH).width, Sizes.classes), {"x": torch.zeros(1, WIDTH)}
 
 def raises():
     raise RuntimeError("no weights here")
@@ -145,8 +149,12 @@ def test_a_users_factory_becomes_a_model(worker: WorkerProcess, user_file: Path)
     model = worker.export(ExportRequest(f"{user_file}:factory", points=({"batch": 3},)))
     assert (model.name, model.parameters, model.macs) == ("mine:factory", 12, 10)
     assert model.inputs[0].shape == ("batch", 5)
-    assert load_reference(model.references["batch=3"]).outputs["y"].shape == (3, 2)
+    reference = load_reference(model.references["batch=3"])
+    assert reference.outputs["y"].shape == (3, 2)
     assert model.factory is not None
+    with torch.inference_mode():
+        native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()
+    assert np.array_equal(native, reference.outputs["y"])
     assert model.factory.target == f"{user_file}:factory"
 
 

@@ -8,20 +8,20 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from exporters.onnx_files.inquiries import features, write_copy
+from tests.exporters.support import model_of
 
 
 def graph(*constants: TensorProto, ir_version: int = 10) -> onnx.ModelProto:
     """y = x + w, with metadata at the node, and these constants beside it."""
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
-    add = helper.make_node("Add", ["x", "w"], ["y"])
-    add.metadata_props.add(key="exported_from", value="a module")
-    weights = numpy_helper.from_array(np.arange(4, dtype=np.float32), "w")
-    proto = helper.make_graph([add], "sum", ends[:1], ends[1:], [weights, *constants])
-    opset = [helper.make_opsetid("", 20)]
-    return helper.make_model(proto, opset_imports=opset, ir_version=ir_version)
+    text = "(float[4] x) => (float[4] y) { y = Add(x, w) }"
+    proto = model_of(text, {"w": np.arange(4, dtype=np.float32)})
+    proto.graph.node[0].metadata_props.add(key="exported_from", value="a module")
+    proto.graph.initializer.extend(constants)
+    proto.ir_version = ir_version
+    return proto
 
 
 def test_a_copy_differs_in_its_version_alone(tmp_path: Path) -> None:
@@ -49,19 +49,15 @@ def test_a_type_of_a_later_version_is_named_and_nothing_is_written(
     assert write_copy(path, copy, since) == ()
 
 
-def test_an_overload_of_a_function_needs_version_10() -> None:
+def test_an_overload_of_a_function_and_a_type_within_the_body_of_a_node_need_version_10() -> None:
     model = graph()
     model.graph.node[0].overload = "of two"
     assert features(model) == {("NodeProto.overload", 10)}
-
-
-def test_types_are_found_within_the_body_of_a_node(tmp_path: Path) -> None:
     narrow = helper.make_tensor("narrow", TensorProto.UINT4, [2], b"\0", raw=True)
     body = helper.make_graph([helper.make_node("Constant", [], ["c"], value=narrow)], "b", [], [])
     model = graph()
-    model.graph.node.append(
-        helper.make_node("If", ["x"], ["z"], then_branch=body, else_branch=body)
-    )
+    branches = {"then_branch": body, "else_branch": body}
+    model.graph.node.append(helper.make_node("If", ["x"], ["z"], **branches))
     assert features(model) == {("the type UINT4", 10)}
 
 
@@ -79,13 +75,8 @@ def test_weights_in_another_file_are_linked_beside_the_copy(tmp_path: Path) -> N
     folder, copy_folder = tmp_path / "model", tmp_path / "copy"
     folder.mkdir()
     copy_folder.mkdir()
-    onnx.save(
-        graph(),
-        folder / "model.onnx",
-        save_as_external_data=True,
-        location="model.weights",
-        size_threshold=0,
-    )
+    external = {"location": "model.weights", "size_threshold": 0}
+    onnx.save(graph(), folder / "model.onnx", save_as_external_data=True, **external)
     assert write_copy(folder / "model.onnx", copy_folder / "model.onnx", 9) == ()
     assert (copy_folder / "model.weights").samefile(folder / "model.weights")
     engine = onnxruntime.InferenceSession(copy_folder / "model.onnx")
