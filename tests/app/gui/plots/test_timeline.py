@@ -48,6 +48,10 @@ def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
         assert np.array_equal(getattr(incremental, name), getattr(whole, name))
     assert incremental.warmup_end_s == whole.warmup_end_s
     assert whole.warmup_end_s == pytest.approx(rows["finished_ns"][699] * 1e-9, rel=1e-3)
+    another = records(latencies_ns(40.0, 20_000, 4))
+    another["started_ns"] += 1
+    incremental.follow(another)
+    assert incremental.least_s.min() > 30e-6, "of a round that began anew nothing old stays"
 
 
 def test_one_slow_sample_among_a_million_is_drawn_and_zooming_in_draws_the_samples_themselves(

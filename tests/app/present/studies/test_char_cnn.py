@@ -96,6 +96,17 @@ def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
     assert gain(None, many) == ""
 
 
+def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Path) -> None:
+    """The scripted one has three: a case on all of them, beside one on the first."""
+    make_run(tmp_path / "run", "char-cnn/steps", ["ort-cpu", "fake"], latency_us)
+    results = found_in(tmp_path / "run", load_study("char-cnn/steps"))
+    text = as_markdown(page(study("char-cnn/steps"), results))
+    (multiple,) = [row[3:] for row in tables(text)[0][1:] if row[0] == "Use multiple GPUs"]
+    assert multiple[0] == "3 devices share the inputs, fake:0+1+2"
+    # Runs of one lane each as they were made: as many a second as on one.
+    assert multiple[1:] == ["250/s", "250/s", "1.00 (1 round)"]
+
+
 def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:
     anywhere = [replace(ONE, host="", scenario=OFFLINE), ONE]
     placed_cases = [replace(case, host=host) for host in ("board", "server") for case in anywhere]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from app.analysis.comparison.published_figures import card_rows
@@ -84,3 +87,20 @@ def test_what_was_not_come_to_is_named(told: str) -> None:
     # Of these cards two and one LSTMs ended where they do not fit.
     fit = "lstm\\_tiny, lstm\\_small"
     assert f"fpga:ia-840f\\@sdk21, fpga:ia-420f\\@sdk21: {fit}; fpga:ia-840f" in left_out
+
+
+def test_a_machine_that_had_other_work_is_told(tmp_path: Path) -> None:
+    """A load of 1.2 on one core is that of its own rounds."""
+    for load, said in ((1.2, "The machine had a load of 1.2 to 1.2 on 1 core"), (9.0, "Loaded: ")):
+        path = tmp_path / f"{load}"
+        make_run(path, "vollo", ["ort-cpu"], latency_us, load=load)
+        results = found_in(path, load_study("vollo"))
+        assert f"\n{said}" in as_markdown(page(study("vollo"), results))
+
+
+def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
+    make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us)
+    results = found_in(tmp_path / "run", load_study("vollo"))
+    remaining = tuple(m for m in results.measured if m.case.runtime != "fpga:v80@sdk26")
+    text = as_markdown(page(study("vollo"), replace(results, measured=remaining)))
+    assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in text
