@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -56,7 +57,7 @@ def test_an_overload_of_a_function_and_a_type_within_the_body_of_a_node_need_ver
     narrow = helper.make_tensor("narrow", TensorProto.UINT4, [2], b"\0", raw=True)
     body = helper.make_graph([helper.make_node("Constant", [], ["c"], value=narrow)], "b", [], [])
     model = graph()
-    branches = {"then_branch": body, "else_branch": body}
+    branches: dict[str, Any] = {"then_branch": body, "else_branch": body}
     model.graph.node.append(helper.make_node("If", ["x"], ["z"], **branches))
     assert features(model) == {("the type UINT4", 10)}
 
@@ -75,7 +76,7 @@ def test_weights_in_another_file_are_linked_beside_the_copy(tmp_path: Path) -> N
     folder, copy_folder = tmp_path / "model", tmp_path / "copy"
     folder.mkdir()
     copy_folder.mkdir()
-    external = {"location": "model.weights", "size_threshold": 0}
+    external: dict[str, Any] = {"location": "model.weights", "size_threshold": 0}
     onnx.save(graph(), folder / "model.onnx", save_as_external_data=True, **external)
     assert write_copy(folder / "model.onnx", copy_folder / "model.onnx", 9) == ()
     assert (copy_folder / "model.weights").samefile(folder / "model.weights")
