@@ -87,6 +87,22 @@ def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
     assert not {name for name in ENGINES | {"PySide6"} if f"'{name}'" in process.stdout}
 
 
+def test_a_run_has_its_first_line_before_what_looks_and_measures_is_imported() -> None:
+    script = (
+        "import sys\n"
+        "from app.__main__ import main\n"
+        "write = lambda log, text: sys.exit(print(*sys.modules))\n"
+        "sys.stderr = type('Log', (), {'encoding': '', 'write': write})()\n"
+        "main(['run', 'mlp'])\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    names = {name for module in process.stdout.split() for name in (module, module.split(".")[0])}
+    assert "app" in names
+    assert not names & {*ENGINES, "PySide6", "scipy", "onnx", "app.cli.headless", "app.sweep"}
+
+
 def test_no_file_is_named_after_a_package_that_it_imports() -> None:
     packages = ENGINES | {"onnx", "numpy", "pandas", "pyarrow", "rich", "pydantic", "scipy"}
     clashes = [
