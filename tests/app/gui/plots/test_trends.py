@@ -73,6 +73,20 @@ def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[S
     assert view.heading._title.startswith("Outliers over")
 
 
+def test_an_interval_that_would_rule_the_axis_is_cut_and_a_point_without_one_is_open(
+    qtbot: QtBot,
+) -> None:
+    """One p50 of 12 µs with an interval to 6 s once left the data a fifth of the height."""
+    wide = [_case(10.0 + spread, spread) for spread in (1.0, 2.0, 3.0)]
+    for place, low_us, high_us in ((1, 4.0, 39.0), (2, None, None)):
+        ends = {"latency_p50_ci_low_us": low_us, "latency_p50_ci_high_us": high_us}
+        wide[place] = replace(wide[place], row={**wide[place].row, **ends})
+    view = on_screen(qtbot, TrendsView(), wide)
+    assert view.plots[0].viewRange()[1][1] < math.log10(39.0e-6)
+    (layer,) = figures_of(view)
+    assert [mark.is_hollow for mark in layer.figure.marks] == [False, False, True]
+
+
 def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None:
     rates = [_loaded_at(f"rate:{rate}/s", 10.0) for rate in (100, 200, 400)]
     late = _loaded_at("rate:800/s", 90.0, valid=False)
