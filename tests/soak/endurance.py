@@ -25,7 +25,7 @@ import psutil
 
 from app.__main__ import main as command
 from app.machine.child import Worker
-from app.plan import plan as plan_module
+from app.plan.plan import named_lengths
 from app.runs.following.reader import RunReader
 from app.sweep.work.local_executor import ThisMachine
 from exporters.codec import object_of, to_json
@@ -123,7 +123,7 @@ def measured(folder: Path, graphs: list[Path]) -> None:
     models = ",".join(map(str, graphs))
     arguments = ("--headless", "--models", models, "--runtimes", "fake", "--batch", "2")
     with (
-        patch.object(plan_module, "named_lengths", lambda: {"quick": MOMENT}),
+        patch.dict(named_lengths(), {"quick": MOMENT}),
         redirect_stdout(StringIO()),
         redirect_stderr(StringIO()),
     ):

@@ -27,8 +27,7 @@ import psutil
 
 from app.cases.round import Limits
 from app.cases.status import TERMINAL
-from app.plan import plan as plan_module
-from app.plan.plan import Lengths, Plan
+from app.plan.plan import Lengths, Plan, named_lengths
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import is_being_written
 from app.runs.reader import read_run
@@ -127,7 +126,7 @@ def new_sweep(scratch: Path, name: str) -> Path:
             Sweep(models=("mlp",), runtimes=("ort-cpu",), batch_size=(1, 2)),
         ),
     )
-    with patch.object(plan_module, "named_lengths", lambda: {"quick": MOMENT}):
+    with patch.dict(named_lengths(), {"quick": MOMENT}):
         folder = create_run(plan, scratch / f"run-{name}")
     folder.close()
     return folder.path

@@ -11,8 +11,7 @@ from unittest.mock import patch
 from app.__main__ import main
 from app.cases.round import Limits
 from app.formatting.text import storable
-from app.plan import plan
-from app.plan.plan import Lengths
+from app.plan.plan import Lengths, named_lengths
 from app.run_folder.manifest import read_manifest
 
 MOMENT = Lengths(
@@ -26,7 +25,7 @@ def measured(paths: Sequence[Path], out: Path, runtimes: str) -> Counter[str]:
     The parent is this process, so that an error of it is this function's.
     """
     pattern = str(paths[0].parent / "*.onnx")
-    with patch.object(plan, "named_lengths", lambda: {"quick": MOMENT}):
+    with patch.dict(named_lengths(), {"quick": MOMENT}):
         code = main(
             [
                 *("--headless", "--models", pattern, "--runtimes", runtimes, "--batch", "2"),

@@ -17,8 +17,7 @@ from onnx import helper, numpy_helper
 
 from app.cases.column import pairs_in
 from app.cases.round import Limits
-from app.plan import plan
-from app.plan.plan import Lengths
+from app.plan.plan import Lengths, named_lengths
 from exporters import install_layout
 from exporters.types import EVALUATED, PACKAGED, UNOPTIMISED
 from runtimes.fpga.provider.abi import PROVIDER_NAME
@@ -75,7 +74,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
 
 
 def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path) -> None:
-    with patch.object(plan, "named_lengths", lambda: {"quick": LENGTHS}):
+    with patch.dict(named_lengths(), {"quick": LENGTHS}):
         code, out, _ = run(
             *("--headless", "--models", "add.onnx", *FAKE, "--out", "run"),
             *("--option", f"fake.fail={','.join(FAULTS)}"),
@@ -100,7 +99,7 @@ def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path
 
 @pytest.mark.alone
 def test_what_hangs_is_ended_where_it_hangs(work: Path) -> None:
-    with patch.object(plan, "named_lengths", lambda: {"quick": LENGTHS}):
+    with patch.dict(named_lengths(), {"quick": LENGTHS}):
         code, _, _ = run(
             *("--headless", "--models", "add.onnx", *FAKE, "--out", "run", "--time-limit", "2"),
             *("--option", f"fake.latency_us={RUN_US}", "--option", "fake.fail=hang"),
