@@ -36,9 +36,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", default="", help="kinds that contain this text")
     parser.add_argument("--draw", type=int, help="repeat this draw of the kind named by --only")
     options = parser.parse_args(arguments)
-    if options.draw is not None:
-        return _repeat(options.only, options.draw)
     names = [name for name in KINDS if options.only in name]
+    if options.draw is not None:
+        if options.only not in KINDS:
+            parser.error("--draw: name its kind with --only")
+        return _repeat(options.only, options.draw)
     if not names:
         parser.error(
             f"--only: no kind contains {options.only!r}. Use a part of a name in the table"
