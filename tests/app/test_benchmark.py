@@ -105,19 +105,6 @@ def test_a_model_of_another_suite_is_refused() -> None:
         LayerBasedBenchmark().run_on("fpga:v80@sdk00")
 
 
-def test_results_of_folders_and_of_files_are_one_frame(
-    result: BenchmarkResult, tmp_path: Path
-) -> None:
-    folder = load_results(str(result.path))
-    (tmp_path / "copy.csv").write_bytes((result.path / "results.full.csv").read_bytes())
-    both = load_results(f"{result.path.parent}/r*")
-    assert list(both.model) == ["dense_128_32", "reshape_1d"]
-    file = load_results(str(tmp_path / "*.csv"))
-    assert file.equals(folder)
-    assert (folder.batch_size == 2).all()
-    assert (folder.throughput_per_s > 0).all()
-
-
 def test_what_holds_no_results_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="nothing matches"):
         load_results(str(tmp_path / "none-*"))

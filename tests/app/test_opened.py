@@ -65,26 +65,6 @@ def test_two_runs_are_compared_by_their_verdicts(path: Path, tmp_path: Path) -> 
     assert not set(verdicts["verdict"]) & {"faster", "slower"}
 
 
-def test_a_figure_has_the_medians_of_the_rows(path: Path) -> None:
-    run = open_run(path)
-    series = run.latency().figure.series
-    rows = run.rows.set_index("case_id")
-    for percentile in ("p50", "p99"):
-        marks = {
-            entry.cases[0]: entry.marks[0] for entry in series if entry.name.endswith(percentile)
-        }
-        for case_id, mark in marks.items():
-            assert mark.x == rows.loc[case_id, f"latency_{percentile}_us"]
-            if mark.low is not None:
-                assert mark.low == rows.loc[case_id, f"latency_{percentile}_ci_low_us"]
-                assert mark.high == rows.loc[case_id, f"latency_{percentile}_ci_high_us"]
-        assert set(marks) == set(rows.index[rows[f"latency_{percentile}_us"].notna()])
-    slow_series = run.percentiles([SLOW.case_id]).figure.series
-    assert [entry.cases for entry in slow_series] == [(SLOW.case_id,)]
-    shares = [mark.y for mark in run.histogram([FAST.case_id]).figure.series[0].marks]
-    assert 66.0 < sum(shares) <= 100.1, "in percent of all runs, without the last half percent"
-
-
 def test_a_figure_is_a_picture_in_a_notebook_and_a_file(path: Path, tmp_path: Path) -> None:
     figure = open_run(path).latency()
     root = ElementTree.fromstring(figure._repr_svg_())

@@ -7,7 +7,6 @@ import shlex
 import tomllib
 from functools import cache
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ from exporters.user_module import bring
 from tests.benchmarks.__main__ import BENCHMARKS
 from tests.benchmarks.tables import benchmarks_of
 from tests.checkout import ROOT
-from tests.documents.page import PAGE, Statement, catalogue, operators, rows_of, statements
+from tests.documents.page import PAGE, Statement, catalogue, rows_of, statements
 from tests.documents.page import page as documents_page
 from tests.runtimes.fpga.published import always_ahead_errors, predict, read_rows
 
@@ -119,23 +118,6 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
             assert heading in anchors, target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_no_page_installs_graphlap_from_an_index(page: Path) -> None:
-    """No index has it: a page installs from a checkout or a wheel. A remedy that the installed
-    program prints may name an extra, since pip then finds what is installed."""
-    assert not re.search(
-        r"(pip|uv)[^\n`]* install [^\n`]*?[ '\"]graphlap\b", page.read_text("utf-8")
-    )
-
-
-def test_every_picture_is_on_a_page() -> None:
-    pages_text = "".join(page.read_text("utf-8") for page in PAGES)
-    pictures = (ROOT / "assets" / "screenshots").glob("*.png")
-    assert [
-        picture.name for picture in pictures if f"screenshots/{picture.name})" not in pages_text
-    ] == []
-
-
 def test_every_page_is_in_the_index() -> None:
     index = ROOT / "docs" / "README.md"
     assert "docs/README.md" in (ROOT / "README.md").read_text("utf-8")
@@ -204,19 +186,6 @@ def test_the_page_is_what_its_command_writes() -> None:
     assert text == documents_page(text), "python -m tests.documents writes it anew"
 
 
-def test_every_table_of_the_documents_is_transcribed() -> None:
-    """Counted in the documents: nine latencies of CNNs, eleven of LSTMs and four models without;
-    15 rows of four layers, five of four cells and one of two; the zoo; seven steps."""
-    rows = read_rows()
-    assert (sum(row.fits for row in rows), sum(not row.fits for row in rows)) == (20, 4)
-    parts = [row["part"] for row in rows_of("neurio_blocks.csv")]
-    assert (parts.count("layers"), parts.count("cells")) == (15 * 4, 5 * 4 + 2)
-    assert len(rows_of("gluon_zoo.csv")) == 34
-    assert len(rows_of("char_cnn_history.csv")) == 7
-    assert len(operators()) == 23
-    assert len({statement.document for statement in statements()}) == 5
-
-
 def test_published_means_are_within_five_per_cent_and_tails_within_eight() -> None:
     predictions = [predict(row) for row in read_rows() if row.fits]
     assert max(abs(prediction.mean_error) for prediction in predictions) < 5
@@ -237,25 +206,10 @@ def test_what_is_said_of_cards_that_always_work_ahead_is_what_the_model_gives() 
     assert figures in reason
 
 
-def test_the_printed_structure_is_the_networks_own() -> None:
-    """Each operator takes what the one before it gives, and all together are the catalogue's."""
-    every = operators()
-    assert all(layer.output == next_layer.input for layer, next_layer in pairwise(every))
-    row = catalogue()["char_cnn"]
-    assert sum(entry.parameters for entry in every) == int(row["parameters"])
-    assert sum(entry.macs for entry in every) == int(row["macs"])
-
-
 def test_the_zoo_has_the_published_parameters() -> None:
     for row in rows_of("gluon_zoo.csv"):
         parameters = catalogue()[row["model"]]["parameters_with_buffers"]
         assert parameters == row["parameters_with_running_stats"], row["model"]
-
-
-def test_every_configuration_of_a_block_has_a_model() -> None:
-    models = [row["model"] for row in rows_of("neurio_blocks.csv")]
-    assert len(set(models)) == len(models)
-    assert set(models) <= set(catalogue())
 
 
 @pytest.mark.parametrize("one", statements(), ids=lambda one: one.statement[:40])

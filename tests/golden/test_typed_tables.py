@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -50,23 +48,3 @@ def test_every_figure_of_a_table_has_a_value(
         document = json.loads(printed("show", path, *form, "-f", "json", columns=80))
         for table in tables(document["blocks"]):
             assert list(untyped_cells(table)) == [], table["columns"]
-
-
-def test_an_interval_has_its_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = str(unpack("plain", Path("plain")))
-    rows = list(
-        csv.DictReader(io.StringIO(printed("show", path, "--verbose", "-f", "csv", columns=80)))
-    )
-    records = {row["case_id"]: row for row in json.loads(_export(path))["rows"]}
-    expected = [
-        (row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]) for row in records.values()
-    ]
-    columns = ("p50 95 % interval low (us)", "p50 95 % interval high (us)")
-    intervals = [tuple(float(row[name]) for name in columns) for row in rows if row[columns[0]]]
-    assert sorted(intervals) == sorted(expected)
-
-
-def _export(path: str) -> str:
-    printed("export", path, "-f", "json", columns=80)
-    return Path(path, "results.json").read_text("utf-8")

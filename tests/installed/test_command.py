@@ -8,8 +8,6 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import pytest
-
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
 from tests.installed.environment import Environment
@@ -87,26 +85,6 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
         (row,) = csv.DictReader(file)
     assert row["engine_path"].startswith(str(tmp_path / "there"))
     assert row["call_path"].endswith("timed in C")
-
-
-def test_the_list_and_each_suite_are_there(
-    installed: Environment, hostile: Path, pythonpath: str
-) -> None:
-    process = installed.run("graphlap", "models", cwd=hostile, PYTHONPATH=pythonpath)
-    assert process.returncode == 0, process.stderr
-    assert "cnn_tiny" in process.stdout
-    arguments = ("-m", "graphlap", "models", "--suite", "zoo")
-    process = installed.run("python", *arguments, cwd=hostile, PYTHONPATH=pythonpath)
-    assert "resnet18_v1" in process.stdout, process.stderr
-
-
-@pytest.mark.rare
-def test_the_doctor_finds_every_engine_sound(
-    installed: Environment, hostile: Path, pythonpath: str
-) -> None:
-    process = installed.run("graphlap", "doctor", cwd=hostile, PYTHONPATH=pythonpath)
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert "broken" not in process.stdout
 
 
 def test_engines_installed_to_a_folder_of_pythonpath_are_found(

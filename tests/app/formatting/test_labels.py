@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from app.analysis.comparison.published_figures import published, published_for
 from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.cases.user_files import UserFiles
@@ -134,31 +133,6 @@ def test_durations_read_as_people_say_them(seconds: float, shown: str) -> None:
     assert text.duration(seconds) == shown
 
 
-def test_the_published_tables_hold_the_twenty_means_of_the_vollo_tables() -> None:
-    vollo = [figure for figure in published() if figure.source.startswith("VOLLO")]
-    means = [figure for figure in vollo if figure.mean_us is not None]
-    assert len(means) == 20
-    assert {figure.device for figure in means} == {"V80", "IA-840F", "IA-420F"}
-    v80 = next(f for f in published_for("lstm_large"))
-    assert (v80.device, v80.mean_us, v80.p99_us) == ("V80", 8.5, 8.7)
-    assert [f.throughput_per_s for f in published_for("char_cnn")] == [727.2]
-    assert published_for("mlp") == ()
-
-
-@pytest.mark.parametrize(
-    ("size", "steps", "mean_us", "p99_us"),
-    [("small", 64, 3.5, 4.3), ("medium", 96, 4.7, 5.4), ("large", 128, 13.2, 14.2)],
-)
-def test_the_low_latency_lstms_are_told_as_of_another_machine(
-    size: str, steps: int, mean_us: float, p99_us: float
-) -> None:
-    (figure,) = published_for(f"lowlat_{size}_step")
-    assert (figure.mean_us, figure.p99_us, figure.device) == (mean_us, p99_us, "RTX PRO 6000")
-    assert figure.conditions == f"sliding window of {steps} steps, another machine"
-    (floor,) = published_for(f"null(lowlat_{size}_step)")
-    assert (floor.mean_us, floor.p99_us) == (2.4, 2.5)
-
-
 BASE = Case("/nets/bert.onnx", "ort-cpu")
 GRID = [
     replace(BASE, runtime=runtime, axes={"batch": batch}, threads=threads)
@@ -169,45 +143,37 @@ GRID = [
 OTHER = [Case("/nets/gpt.onnx", name) for name in ("ort-cpu", "torch-cpu", "openvino-cpu")]
 
 
-def cases_text(some: Sequence[Case], all_cases: Sequence[Case]) -> str:
-    return CaseSet(all_cases).text([case.case_id for case in some])
+LEVELS = [replace(BASE, options={"graph_optimization": level}) for level in ("off", "basic")]
+SIZES = [replace(BASE, axes={"batch": size}) for size in range(1, 21)]
 
 
-def test_a_grid_is_told_by_the_values_of_its_axes() -> None:
-    assert cases_text(GRID, [*GRID, *OTHER]) == (
-        "8 cases (bert.onnx; ort-cpu, torch-cpu; batch 1, 8; threads 1, 2)"
-    )
-
-
-def test_what_all_cases_of_a_run_share_is_not_repeated() -> None:
-    one_runtime = GRID[:4]
-    assert cases_text(one_runtime, GRID) == "4 cases (ort-cpu; batch 1, 8; threads 1, 2)"
-
-
-def test_one_case_goes_by_its_label_and_all_cases_by_their_number() -> None:
-    assert cases_text(GRID[:1], GRID) == "bert · ort-cpu · 1 thread · batch 1"
-    assert cases_text(GRID, GRID) == "all 8 cases"
-
-
-def test_nearly_all_cases_are_told_by_those_that_are_not() -> None:
-    assert cases_text(GRID[1:], GRID) == "all 8 cases but bert · ort-cpu · 1 thread · batch 1"
-
-
-def test_cases_that_are_no_grid_do_not_look_like_one() -> None:
-    ends = [GRID[0], GRID[-1]]
-    assert cases_text(ends, GRID) == (
-        "2 cases (ort-cpu; batch 1; threads 1 | torch-cpu; batch 8; threads 2)"
-    )
-
-
-def test_options_of_one_runtime_are_told_beside_another_that_has_none() -> None:
-    levels = [replace(BASE, options={"graph_optimization": level}) for level in ("off", "basic")]
-    cases = [*levels, replace(BASE, runtime="torch-cpu"), *OTHER]
-    assert cases_text(levels, cases) == (
-        "2 cases (bert.onnx; ort-cpu; graph_optimization off, basic)"
-    )
-
-
-def test_a_long_list_ends_with_how_many_more_there_are() -> None:
-    cases = [replace(BASE, axes={"batch": size}) for size in range(1, 21)]
-    assert cases_text(cases[:10], cases) == "10 cases (batch 1, 2, 3, 4, 5, 6 and 4 more)"
+@pytest.mark.parametrize(
+    ("some", "all_cases", "told"),
+    [
+        (
+            GRID,
+            [*GRID, *OTHER],
+            "8 cases (bert.onnx; ort-cpu, torch-cpu; batch 1, 8; threads 1, 2)",
+        ),
+        (GRID[:4], GRID, "4 cases (ort-cpu; batch 1, 8; threads 1, 2)"),
+        (GRID[:1], GRID, "bert · ort-cpu · 1 thread · batch 1"),
+        (GRID, GRID, "all 8 cases"),
+        (GRID[1:], GRID, "all 8 cases but bert · ort-cpu · 1 thread · batch 1"),
+        (
+            [GRID[0], GRID[-1]],
+            GRID,
+            "2 cases (ort-cpu; batch 1; threads 1 | torch-cpu; batch 8; threads 2)",
+        ),
+        (
+            LEVELS,
+            [*LEVELS, replace(BASE, runtime="torch-cpu"), *OTHER],
+            "2 cases (bert.onnx; ort-cpu; graph_optimization off, basic)",
+        ),
+        (SIZES[:10], SIZES, "10 cases (batch 1, 2, 3, 4, 5, 6 and 4 more)"),
+    ],
+    ids=["grid", "shared", "one", "all", "all but one", "no grid", "options", "long list"],
+)
+def test_cases_are_told_by_what_they_share(
+    some: Sequence[Case], all_cases: Sequence[Case], told: str
+) -> None:
+    assert CaseSet(all_cases).text([case.case_id for case in some]) == told

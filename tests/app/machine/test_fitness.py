@@ -9,12 +9,10 @@ from pathlib import Path
 
 from app.machine.readiness import (
     Busy,
-    Judged,
     judge,
     judge_boost,
     judge_governor,
     judge_idle_states,
-    judge_load,
     judge_memory,
     judge_siblings,
     judge_timer_slack,
@@ -105,14 +103,6 @@ def test_a_virtual_machine_says_what_its_hypervisor_took(tmp_path: Path) -> None
     assert "its hypervisor took 8.0% just now" in finding.found
     xen = machine(tmp_path / "xen", {"proc/cpuinfo": "", "sys/hypervisor/type": "xen\n"})
     assert judge_virtual(xen, QUIET).verdict == "warn"
-
-
-def test_the_busiest_are_named(tmp_path: Path) -> None:
-    processes = (("cc1plus", 7, 0.98), ("firefox", 9, 0.2))
-    finding = judge_load(Busy(1.3, 0.0, processes))
-    assert finding.found == "1.3 cores are busy: cc1plus (7) 98%, firefox (9) 20%"
-    assert judge_load(Busy(1.3, 0.0, ())).found.endswith("no process that is visible from here")
-    assert judge_load(QUIET) == Judged("other load", "ok", "0.0 cores are busy")
 
 
 def test_who_keeps_this_machine_busy_is_told_in_cores() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -226,22 +225,6 @@ def test_what_is_not_of_a_folder_is_not_read(tmp_path: Path) -> None:
     assert not run.rounds_of(OTHER)
     for name in (f"{CASE.case_id}.0.jsonl", f"{CASE.case_id}.1.bin", bare.samples):
         assert any(name in sentence for sentence in damage)
-
-
-def test_a_page_is_of_the_union_or_compares_two(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a = made(tmp_path / "a", machine("board"))
-    b = made(tmp_path / "b", machine("server", LARGE), us=5.0)
-    c = made(tmp_path / "c", machine("board"), us=12.0)
-    for folders, sections in (((a, b), 1), ((a, c), 3), ((a, b, c), 3)):
-        page = tmp_path / "page.html"
-        assert main(["report", *map(str, folders), "-o", str(page)]) == 0
-        assert page.read_text("utf-8").count("<section") == sections
-    capsys.readouterr()
-    assert main(["show", "-f", "json", str(a), str(b)]) == 0
-    facts = json.loads(capsys.readouterr().out)["run"]
-    assert (facts["folder"], facts["folders"]) == (None, [str(a), str(b)])
 
 
 def test_files_of_several_runs_go_to_a_folder_of_their_own(

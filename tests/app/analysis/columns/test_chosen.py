@@ -12,7 +12,7 @@ import pytest
 
 from app.analysis.columns.rows import Rows
 from app.cases.column import Row
-from app.cases.columns import NAMES, column, percentile_columns
+from app.cases.columns import NAMES, percentile_columns
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import read_rows, write_tables
@@ -70,13 +70,3 @@ def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path
     assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [
         expected["latency_p9999_us"]
     ]
-
-
-def test_the_pattern_names_no_other_column() -> None:
-    assert column("latency_p99_us") is column("latency_p99_us")
-    definition = column("latency_p025_us")
-    assert definition is not None
-    assert definition.title == "p2.5 (µs)"
-    assert definition.meaning.startswith("2.5 of 100 runs were at most this slow")
-    for name in ("latency_p9_us", "latency_mode_us", "pooled_p99999_ms", "p9999"):
-        assert column(name) is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.precision import missing_text
-from app.analysis.columns.rows import Rows, epoch_s
+from app.analysis.columns.rows import Rows
 from app.cases.column import Row
 from app.cases.scenario import Scenario
 from app.run_folder.folder import RunFolder
@@ -145,12 +145,6 @@ def test_rounds_of_one_minute_are_marked_but_of_a_simulated_clock(tmp_path: Path
     for name, gap_s, clock in (("spread", 20.0, "wall"), ("simulated", 5.0, "simulated")):
         assert round_figures_row_of(tmp_path / name, levels, gap_s, clock)["ci_flags"] is None
     assert round_figures_row_of(tmp_path / "unknown", levels)["rounds_span_s"] is None
-
-
-@pytest.mark.parametrize("utc", ["", "yesterday", "2026-13-01"])
-def test_a_start_that_is_not_recorded_is_not_known(utc: str) -> None:
-    assert epoch_s(utc) is None
-    assert epoch_s("1970-01-01T00:01:00") == epoch_s("1970-01-01T01:01:00+01:00") == 60.0
 
 
 def late_row_of(path: Path, rounds: Sequence[Sequence[float]], deadline_us: float | None) -> Row:

@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
-from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.insights.insight import Fact, Insight, disturbance
 from app.analysis.insights.rules import MAXIMUM, find_insights
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.scenario import Scenario
 from app.cases.telemetry import Interference
-from app.run_folder.folder import RESULTS, RunFolder
-from app.run_folder.table import read_rows, to_csv
+from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from tests.app.analysis.comparison.drawn import EQUAL, drawn_row
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
@@ -221,24 +219,6 @@ def test_five_sentences_at_most_and_settings_are_heard_of(path: Path) -> None:
     assert kinds[:3] == ["bimodal", "stalls", "tail"]
     assert len(kinds) == MAXIMUM
     assert {"threads", "best"} <= set(kinds)
-
-
-def test_rows_that_were_written_say_the_same_as_rows_that_are_made_but_of_rivals(
-    path: Path,
-) -> None:
-    """Which of two runtimes is the faster, pairs of rounds say, and rows alone have none."""
-    rng = np.random.default_rng(33)
-    jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 2000).tolist() for _ in range(4)]
-    int8 = replace(ORT, precision="int8")
-    measured(path, (ORT, jumping, {}), (OV, steady(9.0), {}), (int8, steady(90.0), {}))
-    rows = Rows().measured(read_run(path))
-    (path / RESULTS).write_bytes(to_csv([entry.row for entry in rows]))
-    stored = read_rows(path / RESULTS)
-    read = [MeasuredCase(entry.case, stored[entry.case.case_id], None) for entry in rows]
-    insights, of_rivals = find_insights(rows), {"best", "not_told_apart"}
-    without = [entry for entry in insights if entry.kind not in of_rivals]
-    assert find_insights(read) == without
-    assert 2 <= len(without) < len(insights)
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.03, 0.1])

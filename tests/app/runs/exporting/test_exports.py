@@ -18,7 +18,7 @@ from app.__main__ import main
 from app.cases.case import Case
 from app.cases.errors import DiskError
 from app.cases.round import RECORD, Check, OpenLoop
-from app.cases.telemetry import Disturbance, Interference, Reading
+from app.cases.telemetry import Disturbance, Interference
 from app.present.console.export_formats import FORMATS, check_derived, export
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
@@ -71,18 +71,6 @@ def test_csv_has_every_iteration_with_its_times_and_its_latency(run: Run) -> Non
     ]
     waited_rows = [row for row in rows if row["case_id"] == WAITED.case_id]
     assert [row["latency_ns"] for row in waited_rows] == ["10000", "18000"], "from when it was due"
-
-
-def test_json_tells_the_type_and_the_unit_of_each_column(run: Run) -> None:
-    (path,) = made(run, "json")
-    document = json.loads(path.read_text())
-    columns = {column["name"]: column for column in document["columns"]}
-    assert columns["latency_p50_us"]["unit"] == "us"
-    first, crashed_row, _ = document["rows"]
-    assert set(first) == set(columns)
-    assert first["valid"] is True
-    assert crashed_row["latency_p50_us"] is None
-    assert crashed_row["model"] == HOSTILE.model
 
 
 def test_an_error_that_is_no_number_is_told_by_every_format(tmp_path: Path) -> None:
@@ -160,16 +148,6 @@ def _trace(path: Path) -> dict[str, Any]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         trace: dict[str, Any] = json.load(file)
     return trace
-
-
-def test_a_device_that_is_read_before_the_first_run_begins_the_trace(run: Run) -> None:
-    with RunFolder.reopen(run.path) as folder:
-        folder.record_readings(WAITED.case_id, 0, [Reading(-2_000_000, "cpu", clock_mhz=3000.0)])
-        made(run, "trace")
-        folder.drop_readings(WAITED.case_id, 0)
-    events = _trace(run.path / "trace" / f"{WAITED.case_id}.0.json.gz")["traceEvents"]
-    assert [event["ts"] for event in events if event["ph"] == "C"] == [0.0]
-    assert min(event["ts"] for event in events if event.get("cat") == "run") == 2000.0
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import line_text
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
-from app.runs.following.reader import DEFAULT_VISIBLE, RunReader
+from app.runs.following.reader import RunReader
 from app.runs.following.samples import SampleTail
 from app.runs.following.state import RunState
 from app.runs.reader import read_run
@@ -121,21 +121,6 @@ def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
     state = _poll_state(reader)
     assert [series.status for series in state.series] == ["not_run", "wrong_output"]
     assert "resume" in state.series[0].row["reason"]
-
-
-def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
-    tmp_path: Path, close: Close
-) -> None:
-    models = ("cnn_tiny", "cnn_small", "lstm_tiny")
-    cases = [Case(model, "fake", threads=n) for model in models for n in (1, 2, 3, 4)]
-    with new_run(tmp_path / "run", cases) as folder:
-        LiveFile(folder).write(Live("measuring", case_id=cases[5].case_id, round=0), always=True)
-        reader = close(RunReader(tmp_path / "run"))
-        keys = _poll_state(reader).visible_keys
-        assert len(keys) == DEFAULT_VISIBLE
-        assert {case.case_id for case in cases[4:8]} <= set(keys)
-        reader.choose([cases[0].case_id])
-        assert _poll_state(reader).visible_keys == (cases[0].case_id,)
 
 
 def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(

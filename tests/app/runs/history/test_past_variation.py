@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from app.__main__ import main
 from app.cli.interface.run import compare
-from app.run_folder.folder import RunFolder
-from app.stats.verdict import LOADED, NO_RUN_VARIATION, RUN_VARIATION
+from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.present.console.telling import told
-from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE
 from tests.app.runs.history.pasts import night_at
 
 Compared = Callable[..., tuple[int, dict[str, Any]]]
@@ -110,23 +107,6 @@ def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
     assert figures["p50"]["run_variation"] < 0.02
 
 
-def test_a_loaded_machine_makes_no_run_slower(tmp_path: Path, compared: Compared) -> None:
-    """The second run is 1.3 times slower, and both were measured on two cores."""
-    paths = [tmp_path / name / "run" for name in ("a", "b")]
-    rng = np.random.default_rng(5)
-    for path, factor, load in zip(paths, (1.0, 1.3), (1.0, 6.5), strict=True):
-        manifest = replace(manifest_of((CASE,)), environment={**ENVIRONMENT, "cores_logical": 2})
-        with RunFolder.create(path, manifest) as folder:
-            folder.begin(manifest.environment)
-            for number in range(4):
-                level_us = 100.0 * factor * np.exp(0.003 * rng.standard_normal())
-                latency_us = level_us * np.exp(0.02 * rng.standard_normal(400))
-                surroundings = {"load_1min": load}
-                record(folder, CASE, number, latency_us.tolist(), environment=surroundings)
-    found, figures = compared(*paths, "--metrics", "p50")
-    assert (found, figures["p50"]["reason"]) == (0, LOADED)
-
-
 def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,25 +118,3 @@ def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
     for history, code in (((), 0), (("--history", tmp_path / "past"), 3)):
         line = ("resume", second, "--against", first, "--fail-on", "slower")
         assert told(capsys, *line, *history)[0] == code
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("run", "mlp", "--history", "past"),
-        ("run", "mlp", "--against", "RUN", "--history", "absent"),
-        ("report", "RUN", "--history", "past"),
-    ],
-    ids=["nothing compared", "no folder", "one run"],
-)
-def test_a_history_without_use_or_without_runs_is_refused(
-    line: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    stored_run = night_at(tmp_path / "past" / "run", 1)
-    assert main([str(stored_run) if word == "RUN" else word for word in line]) == 2
-    assert "--history" in capsys.readouterr().err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["past"], "nothing was written"
