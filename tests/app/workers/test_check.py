@@ -44,14 +44,12 @@ WANTED, BYTES, NAN, INF = one(1, -2, 4), np.arange(200, dtype=np.uint8), np.nan,
         (one(NAN, NAN, NAN), WANTED, False, False),
         (one(1, -2, INF), WANTED, False, False),
         (one(INF, 0, 1), one(INF, 0, 1), True, True),
-        (one(0, 0), one(0, 0), True, True),
         (one(NAN, 1), one(NAN, 1), True, True),
         (one(1, NAN), one(NAN, 1), False, False),
         # What a quantised graph makes of NaN, as of a row of attention that is masked.
         (one(0.5, 1, 2), one(NAN, 1, 2), False, True),
         (one(0.5, 1, 3), one(NAN, 1, 2), False, False),
         # Classes and masks must be equal, and integers that are one double are told apart.
-        (one(1, 0, 1, 1, dtype=np.int64), one(1, 0, 1, 1, dtype=np.int64), True, True),
         (one(1, 0, 1, 0, dtype=np.int64), one(1, 0, 1, 1, dtype=np.int64), False, False),
         (one(True, False, dtype=np.bool_), one(True, True, dtype=np.bool_), False, False),
         (one(2**53, dtype=np.int64), one(2**53 + 1, dtype=np.int64), False, False),
@@ -279,7 +277,6 @@ BOTH = Verdict(True, is_disputed=True, only_own=True)
         # An independent reference supports the row, whatever one other says.
         ("ort-cpu", (EVALUATED, UNOPTIMISED), (), RIGHT),
         ("ort-cpu", (EVALUATED,), (UNOPTIMISED,), RIGHT),
-        ("ort-cpu", (EVALUATED, UNOPTIMISED), (PACKAGED,), RIGHT),
         ("openvino-cpu", (UNOPTIMISED,), (EVALUATED,), RIGHT),
         # None does: what the makers say decides, and the own reference where it is alone.
         ("ort-cpu", (UNOPTIMISED,), (PACKAGED,), WRONG),
@@ -292,15 +289,10 @@ BOTH = Verdict(True, is_disputed=True, only_own=True)
         ("openvino-cpu", (), (EVALUATED,), DISPUTE),
         # The own reference acquits nobody.
         ("ort-cpu", (UNOPTIMISED,), (), OWN),
-        ("ort-cuda:1", (UNOPTIMISED,), (), OWN),
-        ("ort-cpu@spring", (UNOPTIMISED,), (), OWN),
-        ("openvino:GPU.0", (OPENVINO,), (), OWN),
         ("torch-cuda", ("torch in fp64",), (), OWN),
         ("ort-ep:OpenVINOExecutionProvider.CPU", (OPENVINO,), (), OWN),
         ("ort-ep:OpenVINOExecutionProvider.CPU", (UNOPTIMISED,), (), OWN),
         ("ort-tensorrt:0@spring", (UNOPTIMISED,), (), OWN),
-        ("tensorrt-rtx", (UNOPTIMISED,), (), RIGHT),
-        ("somebodys-engine", (UNOPTIMISED,), (), RIGHT),
         ("openvino-cpu", (UNOPTIMISED,), (), RIGHT),
         ("fpga:v80", (UNOPTIMISED,), (), RIGHT),
     ],

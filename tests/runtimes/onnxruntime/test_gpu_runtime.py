@@ -31,29 +31,6 @@ from tests.runtimes.onnxruntime.on_host import CPU
 from tests.runtimes.requests import request_of
 
 pytestmark = pytest.mark.usefixtures("pretended")
-HAS_GPU = libraries.devices() != ()
-"""Asked before a driver is stood in for."""
-
-
-def loads(provider: str) -> bool:
-    """Whether the provider works on this machine, which the tests of `tests/gpu` are for."""
-    return HAS_GPU and provider in onnxruntime.get_available_providers()
-
-
-@pytest.mark.parametrize("runtime", [OrtCuda(), OrtTensorRt()], ids=["cuda", "tensorrt"])
-@pytest.mark.parametrize("boundary", ["host", "device"])
-def test_a_provider_that_falls_back_is_unavailable_with_the_loader_words(
-    graphs: Graphs, runtime: OrtCuda | OrtTensorRt, boundary: str
-) -> None:
-    if loads(runtime.provider):
-        pytest.skip("this machine has what the provider needs")
-    settings = Settings(options={"boundary": boundary})
-    with pytest.raises(NotAvailable) as exc_info:
-        runtime.compile(graphs.dense, {"batch": 1}, settings)
-    assert runtime.provider in str(exc_info.value)
-    assert "cannot open shared object file" in str(exc_info.value)
-    assert "\n" not in str(exc_info.value)
-    assert exc_info.value.remedy
 
 
 def test_a_session_that_quietly_dropped_the_provider_is_not_accepted(
@@ -78,14 +55,6 @@ def test_a_cuda_graph_needs_the_device_boundary(graphs: Graphs) -> None:
         runtime.refuse(graphs.dense, {"batch": 1}, settings)
 
 
-def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
-    set_tf32_of_process(False)
-    assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
-    set_tf32_of_process(False)
-    with pytest.raises(Unsupported, match="process"):
-        set_tf32_of_process(True)
-
-
 def test_a_processs_environment_forbids_tf32_before_anything_is_loaded() -> None:
     runtime = OrtTensorRt()
     tf32_settings = Settings(options={"tf32": True})
@@ -108,6 +77,8 @@ def test_what_was_forbidden_after_libraries_were_loaded_is_not_called_fp32(
         monkeypatch.setenv(tf32.VARIABLE, when_loaded)
     libraries.open_libraries(["libgraphlap_absent.so.1"])
     set_tf32_of_process(False)
+    with pytest.raises(Unsupported, match="process"):
+        set_tf32_of_process(True)
     request = runtime.request(graphs.dense, {"batch": 1}, Settings())
     execution = ort_execution.Executed("fp32", ())
     precision, finding = runtime._precision(request, execution, (9, 0))

@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 from app.contract.graphs import constant, node, weights
-from exporters.diagnostics import codes, diagnostic
+from exporters.diagnostics import diagnostic
 from exporters.types import ExportedModel, Precision, Reference, StatePair, TensorSpec
 from runtimes.base import Session
 from runtimes.errors import OutOfMemory, RunFault, Unsupported
@@ -127,14 +127,6 @@ def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) 
     assert call_path == PUBLIC_CALL
     expected = engine.run(["y"], {"x": x})[0]
     assert np.array_equal(binding.get_outputs()[0].numpy(), expected)
-
-
-def test_parallel_execution_with_one_thread_warns(graphs: Graphs) -> None:
-    options = {"execution_mode": "parallel"}
-    with opened(graphs.dense, Settings(threads=1, options=options), batch=1) as session:
-        assert "option_without_effect" in codes(session.execution.warnings)
-    with opened(graphs.dense, Settings(threads=2, options=options), batch=1) as session:
-        assert not session.execution.warnings
 
 
 def test_what_crashes_or_flatters_is_refused(graphs: Graphs) -> None:

@@ -199,17 +199,6 @@ def test_a_build_that_fails_is_told_in_one_sentence(said: str, kind: type[Runtim
     assert "Error Code" not in str(fault)
 
 
-@pytest.mark.parametrize(
-    ("operation", "node"), [("mm", "mm"), ("$$myelin$$(Unnamed Loop* 0)^(Unnamed Layer* 23)", "")]
-)
-def test_a_layer_that_tensorrt_made_up_is_no_node_of_the_graph(operation: str, node: str) -> None:
-    log = Log()
-    log.keep(f"Cannot compile operation '{operation}' for Turing: FP32 GEMM is not supported")
-    fault = log.fault(CompileFault, "TensorRT could not build an engine", "see its notes")
-    assert isinstance(fault, Unsupported)
-    assert fault.node == node
-
-
 @pytest.mark.parametrize(("code", "fault"), [(2, OutOfMemory), (900, Unsupported)])
 def test_a_recording_that_fails_is_reported_by_its_cause(
     code: int, fault: type[Exception], graphs: Graphs, monkeypatch: pytest.MonkeyPatch

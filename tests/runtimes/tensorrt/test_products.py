@@ -20,17 +20,7 @@ def claim(*layers: Layer) -> str:
 
 
 # The types of layers as TensorRT's engines have them: github.com/NVIDIA/TensorRT/issues 4397, 4020.
-PRODUCTS = (
-    *(
-        "gemm",
-        "conv",
-        "MatrixMultiply",
-        "CaskConvolution",
-        "CaskConvActPool",
-        "CaskGemmConvolution",
-    ),
-    *("CaskDeconvolutionV2", "FullyConnected", "FusedAttention", "mha"),
-)
+PRODUCTS = ("gemm", "conv", "MatrixMultiply", "FullyConnected", "FusedAttention", "mha")
 Reads = tuple[str, ...]
 Row = tuple[str, Reads, Reads]
 """A layer by its kind, its nodes and what it reads."""
@@ -47,7 +37,6 @@ CLAIMS: list[tuple[list[Row], str]] = [
     ([("gemm", (), ("fp16",)), ("kgen", ("not in the graph",), ("fp32",))], "fp16+fp32"),
     # Weights that are narrower than what they multiply do not name the product.
     ([("gemm", (), ("fp16", "int8"))], "fp16"),
-    ([("gemm", (), ("fp16", "int4"))], "fp16"),
 ]
 # A quantiser reads int8 beside a product, whatever case and name that has, and is none itself.
 CLAIMS += [([(kind, (), ("fp16",)), ("kgen", ("q",), ("int8",))], "fp16") for kind in PRODUCTS]
@@ -129,17 +118,13 @@ def unasked() -> dict[str, str]:
     ("text", "precision"),
     [
         ("Row major linear FP32", "fp32"),
-        ("Row major linear FP16 format", "fp16"),
         ("Channel major FP16 format where channel % 8 == 0", "fp16"),
         ("Four wide channel vectorized row major Int8 format", "int8"),
         ("Row major linear BF16", "bf16"),
         ("Row major linear FP8 format", "fp8"),
         ("Float", "fp32"),
         ("Half", "fp16"),
-        ("BFloat16", "bf16"),
-        ("Int8", "int8"),
         ("Int4", "int4"),
-        ("FP8", "fp8"),
         ("FP4", "fp4"),
         ("Int32", "integer"),
         ("Row major linear INT64", "integer"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,20 +13,15 @@ import pytest
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
-    RateAnswer,
     found_rates,
     rate,
     sentence,
     subjects,
 )
-from app.capabilities.slo_search.present import SVG, RateSearchAnswer, rate_answer
+from app.capabilities.slo_search.present import SVG, rate_answer
 from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
 from app.cases.objectives import MINIMUM_ROUNDS, Target
-from app.cases.scenario import Condition
-from app.plan.command import graphlap_line
 from app.plan.settings.sweep import Sweep
-from app.present.document import Command, Points, Table
-from app.run_folder.folder import RunFolder
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from app.stats.capacity import FIRST_LOOK
@@ -116,14 +110,9 @@ def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) 
     assert (two.bracket.low_hz or 0.0) > 2.0 * (found.bracket.high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
-    neighbour_case = replace(TWO, condition=Condition.parse("with:mlp"))
-    assert [*subjects((TWO, neighbour_case)).values()] == [
-        "fake with 2 sessions under no condition",
-        "fake with 2 sessions under with:mlp",
-    ]
 
 
-def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Path) -> None:
+def test_each_batcher_is_searched_beside_the_case_without(tmp_path: Path) -> None:
     """Batches that take as long as one request are held by a server of eight times the rate."""
     grid = Sweep(models=("mlp",), batcher=("none", "max=8,wait=0us"))
     with new_search(tmp_path / "run", SLO, sweeps=(grid,)) as folder:
@@ -132,11 +121,6 @@ def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Pa
     ends = batcher_state.bracket
     assert (alone.bracket.high_hz or 0.0) < TRUE_HZ * 1.1
     assert 4.0 * TRUE_HZ < (ends.low_hz or 0.0) < (ends.high_hz or 0.0) < 8000.0
-    names = subjects([search.subject for search in rate_searches(read_run(folder.path))])
-    assert list(names.values()) == [
-        "fake with no batcher",
-        "fake with batcher max=8,wait=0us",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +131,8 @@ def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Pa
         (Target(99.0, 1001.0), None, "misses it, and in a closed loop its p99 is 1.00 ms"),
         # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
         (Target(None, 2000.0), 1000.0 * 2 / 3, "at mean <= 2.00 ms"),
+        # The service rate, however lenient: a round is over before its queue is that long.
+        (Target(99.0, 10_000_000.0), 1000.0, "at p99 <= 10.0 s"),
     ],
 )  # fmt: skip
 def test_how_a_search_ends_follows_from_its_target(
@@ -159,26 +145,6 @@ def test_how_a_search_ends_follows_from_its_target(
     assert (ends.low_hz is None) == (highest_hz is None)
     if highest_hz is not None:
         assert (ends.low_hz or 0.0) <= highest_hz <= (ends.high_hz or 0.0)
-
-
-def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> None:
-    """A round is over before its queue is as long as the target."""
-    with new_search(tmp_path / "run", str(Target(99.0, 10_000_000.0))) as folder:
-        (state,) = play(folder, Script())
-    assert 980.0 <= (state.bracket.high_hz or 0.0) < 1100.0
-    assert 950.0 <= (state.bracket.low_hz or 0.0) < 1000.0
-
-
-def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
-    tmp_path: Path,
-) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (state,) = play(folder, Script(most_hz=300.0))
-    message = told(state)
-    assert "or more at p99 <= 5.00 ms: requests of " in message
-    assert "themselves came late on this machine" in message
-    ends = state.bracket
-    assert (ends.low_hz or 0.0) < 300.0 <= (ends.high_hz or 0.0)
 
 
 def test_no_rate_is_promised_from_which_on_most_rounds_came_late(tmp_path: Path) -> None:
@@ -222,19 +188,14 @@ def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
     assert sum(counts.values()) <= 5 * rounds + 9
 
 
-def stored(folder: RunFolder) -> tuple[RateSearchAnswer, dict[str, RateAnswer]]:
-    """The answer of a folder, and what a reader has of its files once they are written."""
-    answer = rate_answer(read_run(folder.path))
-    assert answer is not None
-    for name, data in answer.files():
-        folder.write(name, data)
-    return answer, found_rates(folder.path / ANSWERS, read_run(folder.path))
-
-
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
         first, two = play(folder, Script())
-        answer, answers = stored(folder)
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
+        answers = found_rates(folder.path / ANSWERS, read_run(folder.path))
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
     assert len(rows) == len(first.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
@@ -256,20 +217,3 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert state is not None
     rates = {item.key: item.found["slo"] for item in state.series if item.found}
     assert rates == answers, "the window has them from the file, and reads no samples"
-    points, _, table = answer.tables()
-    assert isinstance(points, Points) and isinstance(table, Table)
-    assert stored_answer.sentence == points.sentences[0]
-    assert (len(points.sentences), len(table.rows)) == (2, len(rows))
-
-
-def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (searching,) = play(folder, Script(), most_rounds=14)
-        answer, answers = stored(folder)
-    assert not searching.is_over
-    (file_answer,) = {*answers.values()}
-    assert file_answer.resume == ("resume", str(tmp_path / "run"))
-    ends = searching.bracket
-    assert (file_answer.low_hz, file_answer.high_hz) == (ends.low_hz, ends.high_hz)
-    lines = [block.line for block in answer.tables() if isinstance(block, Command)]
-    assert lines == [graphlap_line(*file_answer.resume)]

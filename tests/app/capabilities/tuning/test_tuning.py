@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from app.stats.option_search.ablation import FINAL
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.capabilities.tuning.tuned_runs import GRID, found_in, latency_us, new_tune, play
 from tests.app.run_folder.runs import record
-from tests.app.sweep.sweeps import write_add_graph
 
 WITH_INT8 = {**GRID, "precisions": ("fp32", "int8")}
 
@@ -70,7 +68,6 @@ def test_the_ladder_leads_from_the_default_to_the_best(
     assert best.total.low < 2.0 < best.total.high
     assert best.error == 1e-6
     assert "times shorter than the default's" in answer.sentences[0]
-    assert any("against itself" in sentence for sentence in answer.sentences)
     assert planned_case(tmp_path, folder).case_id == case_search.choice.case_id
     files = dict(files_of(run, results))
     rows = list(csv.DictReader(io.StringIO(files[LADDER].decode())))
@@ -108,10 +105,7 @@ def test_one_that_is_not_over_says_the_best_so_far(tmp_path: Path) -> None:
         assert not answer.over and case_search.following is not None
         base, lead_us = case_search.space.base, latency_us(case_search.lead)
         assert planned.options == base.options, "the default, until another is shown"
-        if case_search.lead_cost is None:
-            assert "leads so far" in answer.sentences[0]
-        else:
-            assert "best so far" in answer.sentences[0]
+        if case_search.lead_cost is not None:
             assert case_search.lead_cost == pytest.approx(lead_us, rel=0.05)
         if case_search.lead != base:
             assert case_search.lead_gain == pytest.approx(200.0 / lead_us, rel=0.05)
@@ -192,8 +186,6 @@ def answer_where(
 
 
 def test_what_can_not_run_is_told_with_its_reason(tmp_path: Path) -> None:
-    _, answer = answer_where(tmp_path / "some", lambda case: bool(case.threads), "unsupported")
-    assert any("unsupported: the engine said no" in line for line in answer.sentences)
     case_search, answer = answer_where(tmp_path / "all", lambda case: True, "run_failed")
     assert case_search.following is None
     assert not answer.shown and not answer.rungs
@@ -206,14 +198,6 @@ def test_what_can_not_run_is_told_with_its_reason(tmp_path: Path) -> None:
     assert answer.rungs[0].value is None
     assert answer.rungs[-1].value == pytest.approx(100.0, rel=0.02)
     assert "the default has no figure (run failed: the engine said no" in answer.sentences[0]
-
-
-def test_a_model_whose_name_is_no_text_has_all_files_but_the_plan(tmp_path: Path) -> None:
-    model = write_add_graph(tmp_path / os.fsdecode(b"bad\xff.onnx"))
-    with new_tune(tmp_path / "run", "p50", {**GRID, "models": (str(model),)}) as folder:
-        play(folder)
-        names = [name for name, _ in files_of(read_run(folder.path), found_in(folder))]
-    assert names == [ANSWERS, LADDER], "of which no plan in TOML can tell"
 
 
 PEAK = Int8Peak(2e11, "somebody")
@@ -229,10 +213,7 @@ def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
     assert peak_of_host(tmp_path) is None
     assert with_peak(results, run, tmp_path) == results, "no engine measures it"
     monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
-    *sentences, sentence = with_peak(results, run, tmp_path).searches[0][1].sentences
-    assert sentences == [*results.searches[0][1].sentences]
-    assert "of the int8 peak, 200 GMAC/s by somebody" in sentence
-    assert " in its p50: " in sentence
+    *_, sentence = with_peak(results, run, tmp_path).searches[0][1].sentences
     # 100 us is the fastest that the script has; a run has MODEL's MACs.
     assert MODEL.macs is not None
     share = MODEL.macs / 100e-6 / PEAK.macs_per_s
