@@ -191,15 +191,11 @@ _DAMAGE: dict[str, Callable[[Path], None]] = {
     "a NUL in the name of samples": _in_lines("round", lambda line: line.update(samples="a\0b")),
     "no name of a plan": _in_manifest(name="no name\x1b of a plan"),
     "packages that are a list": _in_manifest(environment={"packages": ["a"], "host": "h"}),
-    "an environment of lists": _in_manifest(environment={"virtual_machine": [], "host": ["h"]}),
     "a deep environment": _in_manifest(environment={"x": _DEEP, "host": "h"}),
     "a peak of nothing": _in_lines("operators", lambda line: line.update(peak=_PEAK)),
     "a negative clock": _in_lines("round", lambda line: line["environment"].update(cpu_mhz=-1.0)),
     "a time that is none": _in_lines("round", lambda line: line.update(started_at_utc="yesterday")),
     "NaN in all figures": _in_lines("round", lambda line: line.update(duration_s=float("nan"))),
-    "NaN in an operator's times": _in_lines(
-        "operators", lambda line: line.update(total_us=float("nan"))
-    ),
     "a journal that is a dangling link": _dangling,
 }
 

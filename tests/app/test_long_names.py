@@ -16,10 +16,7 @@ LONG = "x" * 300
     [
         ("show", f"{LONG}=a", "b"),
         ("history", LONG),
-        ("report", LONG),
-        ("--headless", "--plan", LONG),
         ("--headless", "--models", f"{LONG}.onnx"),
-        ("--headless", "--models", "mlp", "--weights", LONG),
         ("--headless", "--models", "mlp", "--cluster", "local:1", "--inputs", LONG),
     ],
     ids=lambda words: words[-2],

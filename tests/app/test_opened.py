@@ -150,7 +150,6 @@ def ways(folder: Path) -> dict[str, pd.DataFrame]:
         "text": load_results(str(folder)),
         "list": load_results([folder]),
         "file": load_results(folder / "results.csv"),
-        "glob": load_results(f"{folder.parent}/*"),
         "glob of both": load_results(f"{folder.parent}/*/results*.csv"),
     }
 

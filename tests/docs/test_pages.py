@@ -25,7 +25,7 @@ from tests.benchmarks.tables import benchmarks_of
 from tests.checkout import ROOT
 from tests.documents.page import PAGE, Statement, catalogue, rows_of, statements
 from tests.documents.page import page as documents_page
-from tests.runtimes.fpga.published import always_ahead_errors, predict, read_rows
+from tests.runtimes.fpga.published import predict, read_rows
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *DOCS]
@@ -162,12 +162,6 @@ def test_each_fault_names_a_test_that_is_there() -> None:
         assert f"def {name}(" in (ROOT / path).read_text("utf-8"), f"{path}::{name}"
 
 
-def test_each_line_of_a_table_says_who_tries_it() -> None:
-    lines = [line for line in FAULTS_PAGE.read_text("utf-8").splitlines() if line.count("|") == 4]
-    rows = [line for line in lines if not re.match(r"\| (fault|---)", line)]
-    assert all("::test_" in line or "| the same" in line for line in rows)
-
-
 def test_every_table_of_a_page_is_of_a_benchmark() -> None:
     pages = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
     names = set().union(*map(benchmarks_of, pages))
@@ -190,20 +184,6 @@ def test_published_means_are_within_five_per_cent_and_tails_within_eight() -> No
     predictions = [predict(row) for row in read_rows() if row.fits]
     assert max(abs(prediction.mean_error) for prediction in predictions) < 5
     assert max(abs(prediction.p99_error) for prediction in predictions) < 8
-
-
-def test_what_is_said_of_cards_that_always_work_ahead_is_what_the_model_gives() -> None:
-    predictions = [predict(row) for row in read_rows() if row.fits]
-    errors = zip(predictions, always_ahead_errors(predictions), strict=True)
-    sizes = [
-        abs(error)
-        for prediction, error in errors
-        if prediction.row.family == "lstm" and prediction.row.card != "V80"
-    ]
-    assert len(sizes) == 6
-    (reason,) = (entry.reason for entry in statements() if "working ahead" in entry.reason)
-    figures = f"{sum(sizes) / len(sizes):.1f} % off on average, {max(sizes):.1f} % at worst"
-    assert figures in reason
 
 
 def test_the_zoo_has_the_published_parameters() -> None:

@@ -6,7 +6,6 @@ shows what has changed.
 
 from __future__ import annotations
 
-import lzma
 from pathlib import Path
 
 import pytest
@@ -53,9 +52,3 @@ def test_the_stored_runs_are_small_and_name_no_path_of_the_machine_that_wrote_th
         content = packed(tmp_path / name)
         for word in (b"/work/", b"/tmp/", b"/root", b"/home/"):
             assert word not in content, name
-
-
-def test_a_folder_is_packed_into_the_same_bytes_again(tmp_path: Path) -> None:
-    with lzma.open(FOLDERS / "compared.tar.xz") as stored_file:
-        unpack("compared", tmp_path / "compared")
-        assert packed(tmp_path / "compared") == stored_file.read()

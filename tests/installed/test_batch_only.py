@@ -111,12 +111,3 @@ def test_the_base_alone_lists_and_refuses_in_one_sentence(
     assert "pip install 'graphlap[cpu]'" in process.stderr
     named_process = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
     assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named_process.stdout
-
-
-def test_the_doctor_names_an_extra_for_each_part_that_is_missing(
-    batch_only: Environment, tmp_path: Path
-) -> None:
-    process = batch_only.run("graphlap", "doctor", cwd=tmp_path)
-    assert process.returncode == 0, process.stdout
-    for extra in ("accuracy", "data", "gui", "openvino", "torch"):
-        assert f"pip install 'graphlap[{extra}]'" in process.stdout

@@ -70,12 +70,6 @@ def test_files_are_called_by_as_much_of_their_path_as_tells_them_apart() -> None
         "y/net.onnx",
         "other.onnx",
     ]
-    versions = ["m/ner/1/model.onnx", "m/ner/2/model.onnx", "m/rank/1/model.onnx"]
-    assert list(model_labels(versions).values()) == [
-        "ner/1/model.onnx",
-        "ner/2/model.onnx",
-        "rank/1/model.onnx",
-    ]
 
 
 def test_models_of_one_stem_are_called_by_as_much_of_their_path_as_sets_them_apart() -> None:

@@ -15,9 +15,7 @@ from app.analysis.plot_data.matrix import pivot
 from app.analysis.plot_data.series import facets
 from app.analysis.plot_data.settings import settings
 from app.cases.case import case_on_host, identity_test
-from app.formatting.case_labels import CaseSet, case_label, labels
-from app.present.console.check import check_page, run_page
-from app.present.terminal import as_markdown
+from app.formatting.case_labels import labels
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
@@ -56,22 +54,15 @@ def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
     table = pivot(series, "runtime", "host", "latency_p50_us", highest=False)
     assert table.columns == ("board", "server")
     assert [round(cell.ratio or 0, 2) for cell in table.cells if cell.row == 0] == [2.0, 1.0]
-    text = CaseSet([entry.case for entry in series]).text([entry.key for entry in series[:2]])
-    assert text == "2 cases (fake; on board, server)"
     issues = issues_of(series, state.environments, True)
     (virtual,) = (issue for issue in issues if issue.code == "virtual_machine")
     assert virtual.rows == 2 and 'host="server"' in virtual.query
     trends = read_history(run).trends
     assert {(trend.host, trend.cpu) for trend in trends} == {("board", "A76"), ("server", "EPYC")}
     assert {trend.case_id for trend in trends} == {case.case_id for case in NETS}
-    stored_run = read_run(run)
-    rows = Rows().measured(stored_run)
-    assert "on board, A76 and server, EPYC" in as_markdown(run_page(stored_run, rows))
-    assert "A76 and EPYC" in as_markdown(check_page(stored_run, rows))
     alone, here = CASE, replace(CASE, host="board")
     assert replace(alone, host="").case_id == alone.case_id != here.case_id
     assert labels([here]) == {here.case_id: "add · fake"}, "told where cases differ in it"
-    assert case_label(here) == "add.onnx fake batch 4 on board"
 
 
 def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:

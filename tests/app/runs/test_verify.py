@@ -198,8 +198,6 @@ def test_rows_that_do_not_follow_from_the_samples_are_damage(
     ("harm", "code"),
     [
         (Path.unlink, "operators_missing"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "operators_damaged"),
-        (lambda path: path.write_text("x" * 200_000), "operators_damaged"),
         (
             lambda path: path.write_text("".join(path.read_text().splitlines(True)[:-1])),
             "operators_damaged",

@@ -16,7 +16,6 @@ from app.cases.columns import NAMES, percentile_columns
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import read_rows, write_tables
-from app.runs.exporting.tables import export_parquet
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
@@ -64,9 +63,3 @@ def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path
     assert tuple(header) == (*NAMES, *NEW, *percentile_columns((99.99,)))
     read = read_rows(path / "results.full.csv")[CASE.case_id]
     assert {name: read[name] for name in expected} == expected
-    parquet = pytest.importorskip("pyarrow.parquet")
-    run = read_run(path)
-    results, _ = export_parquet(run, Rows().of(run))
-    assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [
-        expected["latency_p9999_us"]
-    ]

@@ -9,7 +9,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -85,21 +84,6 @@ def test_an_error_that_is_no_number_is_told_by_every_format(tmp_path: Path) -> N
     assert row["max_abs_error"] is row["max_rel_error"] is None
     assert row["status"] == "wrong_output"
     assert not verify(tmp_path / "run", check_derived).findings
-
-
-def test_markdown_shows_hostile_names_as_text_and_keeps_its_table_whole(run: Run) -> None:
-    from markdown_it import MarkdownIt
-
-    (path,) = made(run, "markdown")
-    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(path.read_text())
-    table = ElementTree.fromstring(html[html.index("<table>") : html.index("</table>") + 8])
-    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
-    assert {len(row) for row in rows} == {len(rows[0])}
-    crashed_row = next(row for row in rows if row[-1] == "crashed")
-    assert crashed_row[0].startswith("a|b"), "a bar in a name ends no cell"
-    for tag in ("<script", "<code", "<a ", "<b>", "\x1b["):
-        assert tag not in html
-    assert "signal SIGSEGV" in html, "and why it crashed"
 
 
 def test_a_log_of_histograms_has_each_round_with_its_samples(run: Run) -> None:
