@@ -97,14 +97,6 @@ def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> Non
     assert not batches.late_ns.any()
 
 
-def test_each_size_is_entered_before_it_runs_and_not_again_while_it_runs_on() -> None:
-    batcher, server = Batcher(2, 0.0), VirtualServer({1: MS, 2: MS})
-    arrivals = [0, 10 * MS, 20 * MS, 20 * MS, 30 * MS]
-    clock, wait = server.clock, server.wait
-    dispatch(Block(5), arrivals, [FOREVER], batcher, server.compiled, clock, wait)
-    assert server.entered == [1, 2, 1]
-
-
 def test_what_would_begin_after_the_end_is_left_also_while_a_batcher_waits_for_more() -> None:
     batcher = Batcher(2, 0.0)
     samples = served(batcher, [0, MS, 2 * MS, 3 * MS], {1: 5 * MS, 2: 5 * MS}, until_ns=10 * MS)

@@ -134,16 +134,6 @@ def test_what_never_settles_says_so_and_is_measured(measure: Measure) -> None:
     assert len(records)
 
 
-def test_a_simulated_card_is_never_timed(measure: Measure, counter: ExportedModel) -> None:
-    limits = replace(SHORT, simulated_samples=500)
-    result, records, events = measure("fpga", limits=limits)
-    assert result.clock == "simulated"
-    assert len(records) == 500
-    assert result.stop_reason == "simulated"
-    assert "warmup" not in [e.get("phase") for e in events]
-    assert result.harness_floor_ns is None
-
-
 def test_a_full_disk_is_no_result_of_the_case_nor_a_block_that_is_written_in_part(
     measure: Measure,
 ) -> None:

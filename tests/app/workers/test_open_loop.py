@@ -60,7 +60,7 @@ def test_both_loops_serve_the_schedule_in_its_order(
     measure: Measure, scenario: str, sessions: int, call: str
 ) -> None:
     options = {"call": call, "sessions": sessions}
-    result, records, events = measure(options=options, scenario=scenario, limits=LIMITS)
+    result, records, _ = measure(options=options, scenario=scenario, limits=LIMITS)
     assert (result.status, result.reason, result.stop_reason) == ("ok", "", "schedule")
     assert result.check is not None
     assert result.check.output_ok
@@ -79,9 +79,6 @@ def test_both_loops_serve_the_schedule_in_its_order(
         assert phases[0] == WARMUP, "there was a pause before"
         first = int(np.argmax(phases == MEASURED))
         assert (phases[first:] == MEASURED).all(), "the start and the first runs, no other"
-    progress = [event for event in events if event.get("event") == "progress"]
-    assert progress[-1]["iterations"] == result.iterations
-    assert len([event for event in progress if event["phase"] == "measure"]) > 2, "while it goes on"
 
 
 @pytest.mark.alone

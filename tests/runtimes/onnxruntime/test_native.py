@@ -78,13 +78,7 @@ def test_options_reach_the_c_interface(graphs: Graphs, build: str) -> None:
             call_counts[level] = len(session.execution.placement)
     assert call_counts["all"] < call_counts["off"], "fused or folded nodes are gone"
     reference = reference_of(graphs.dense, 1)
-    for name, value in (
-        ("execution_mode", "parallel"),
-        ("memory_pattern", False),
-        ("memory_arena", False),
-        ("intra_op_spinning", False),
-        ("inter_op_spinning", False),
-    ):
+    for name, value in (("execution_mode", "parallel"), ("memory_arena", False)):
         options: dict[str, OptionValue] = {"call": "c", "build": build, name: value}
         with opened(graphs.dense, {"batch": 1}, 2, **options) as session:
             session.lanes[0].bind(reference.inputs)
@@ -120,14 +114,6 @@ with opened(model, {}, call="c", flush_denormals=sys.argv[2] == "True") as sessi
     command = [sys.executable, "-c", code, model_json, str(flushed)]
     process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert process.stdout.strip() == str(not flushed)
-
-
-def test_what_the_library_does_not_have_is_refused_with_the_way_out(graphs: Graphs) -> None:
-    with pytest.raises(Unsupported, match="libonnxruntime has no Python call"):
-        opened(graphs.dense, {"batch": 1}, call="python", build="library")
-    settings = Settings(options={"build": "library"}, operator_times=True)
-    with pytest.raises(Unsupported, match="use build=module"):
-        OrtCpu().compile(graphs.dense, {"batch": 1}, settings)
 
 
 def test_without_the_loop_in_c_python_times_and_asking_for_c_is_refused(

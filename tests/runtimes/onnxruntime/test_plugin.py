@@ -44,17 +44,9 @@ def test_a_package_s_provider_computes_and_is_named(graphs: Graphs, call: str) -
         execution = session.execution
     assert execution.provider == PROVIDER_NAME
     assert {node.provider for node in execution.placement} == {PROVIDER_NAME}
-    assert execution.device_name == "simulated low-latency FPGA inference card"
     assert execution.clock == "wall"
-
-
-def test_the_precision_of_a_provider_is_not_guessed_from_the_types_of_its_tensors(
-    graphs: Graphs,
-) -> None:
-    """The card computes float32 graphs in bf16."""
-    with opened(graphs.dense) as session:
-        assert session.execution.precision == "unknown"
-        assert codes(session.execution.warnings) == ("precision_not_reported",)
+    assert execution.precision == "unknown", "the card computes float32 graphs in bf16"
+    assert codes(execution.warnings) == ("precision_not_reported",)
 
 
 def test_what_the_provider_leaves_to_the_cpu_is_elsewhere(graphs: Graphs) -> None:
@@ -110,22 +102,11 @@ def test_a_run_begins_with_the_inputs_where_the_provider_has_memory_of_its_own(
         assert np.allclose(lane.outputs()["y"], streamed(sequence)[0], atol=BF16)
 
 
-def test_operator_times_are_those_of_the_parts_that_the_provider_took(graphs: Graphs) -> None:
-    settings = Settings(threads=1, device=OURS, operator_times=True)
-    with OrtEp().compile(graphs.dense, {"batch": 1}, settings) as session:
-        session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
-        times = session.operator_times(5)
-    assert [PROVIDER_NAME in operator.engine_name for operator in times] == [True]
-    assert times[0].time_us > 0
-
-
 def test_what_is_no_provider_is_refused_with_its_reason(graphs: Graphs, tmp_path: Path) -> None:
     (tmp_path / "empty.so").write_bytes(b"nothing")
     for target, error_text in (
         (str(tmp_path / "gone.so"), "there is no file"),
         ("onnxruntime-ep-of-nobody", "did you mean onnxruntime_ep_of_nobody"),
-        ("onnxruntime_ep_of_nobody", "pip install onnxruntime-ep-of-nobody"),
-        ("numpy.of_nobody", "is not installed"),
         ("numpy", "has no get_library_path()"),
         (str(tmp_path / "empty.so"), "does not take empty.so as an execution provider"),
     ):

@@ -88,11 +88,6 @@ def test_graphs_become_engines_without_a_gpu(graphs: Graphs, name: str, batch: i
     assert plan_bytes(model, batch=batch) > 10_000
 
 
-@pytest.mark.parametrize("device", NAMED)
-def test_each_gpu_that_can_be_named_is_built_for(graphs: Graphs, device: str) -> None:
-    assert plan_bytes(graphs.lookup, device) > 10_000
-
-
 def test_the_gpus_that_can_be_named_are_those_of_the_package(rtx: ModuleType) -> None:
     known_capabilities = {
         name.lower() for name in rtx.ComputeCapability.__members__ if name.startswith("SM")
@@ -132,13 +127,6 @@ def test_shapes_that_do_not_fit_are_told_with_the_node_and_the_sizes(graphs: Gra
         plan_bytes(model)
     assert "Error" not in exc_info.value.cause.replace("API Usage Error", "")
     assert ".cpp" not in exc_info.value.cause
-
-
-def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, tmp_path: Path) -> None:
-    path = tmp_path / "noise.onnx"
-    path.write_bytes(b"\x00\xff noise")
-    with pytest.raises(CompileFault, match="TensorRT"):
-        plan_bytes(replace(graphs.dense, path=str(path)))
 
 
 def test_what_a_gpu_cannot_compute_is_unsupported_with_its_node(graphs: Graphs) -> None:

@@ -170,16 +170,12 @@ def test_what_each_run_finds_is_told_whole(
     assert driver.live == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [({"boundary": "device"}, "boundary=host"), ({"cuda_graph": True}, "cuda_graph=0")],
-)
+@pytest.mark.parametrize("options", [{"boundary": "device"}, {"cuda_graph": True}])
 def test_nothing_can_be_laid_out_for_it_on_the_device_or_recorded(
-    graphs: Graphs, driver: Driver, options: dict[str, OptionValue], remedy: str
+    graphs: Graphs, driver: Driver, options: dict[str, OptionValue]
 ) -> None:
-    with pytest.raises(Unsupported, match="'where' is known only after a run") as exc_info:
+    with pytest.raises(Unsupported, match="'where' is known only after a run"):
         TensorRt().compile(finder(graphs), {"batch": 1}, Settings(options=options))
-    assert remedy in exc_info.value.remedy
     assert driver.live == 0
 
 
