@@ -152,6 +152,12 @@ SIZES = [replace(BASE, axes={"batch": size}) for size in range(1, 21)]
         (GRID[:4], GRID, "4 cases (ort-cpu; batch 1, 8; threads 1, 2)"),
         (GRID[:1], GRID, "bert · ort-cpu · 1 thread · batch 1"),
         (GRID, GRID, "all 8 cases"),
+        (
+            GRID[2:],
+            GRID,
+            "all 8 cases but bert · ort-cpu · 1 thread · batch 1"
+            " and bert · ort-cpu · 2 threads · batch 1",
+        ),
         (GRID[1:], GRID, "all 8 cases but bert · ort-cpu · 1 thread · batch 1"),
         (
             [GRID[0], GRID[-1]],
@@ -165,7 +171,17 @@ SIZES = [replace(BASE, axes={"batch": size}) for size in range(1, 21)]
         ),
         (SIZES[:10], SIZES, "10 cases (batch 1, 2, 3, 4, 5, 6 and 4 more)"),
     ],
-    ids=["grid", "shared", "one", "all", "all but one", "no grid", "options", "long list"],
+    ids=[
+        "grid",
+        "shared",
+        "one",
+        "all",
+        "all but two",
+        "all but one",
+        "no grid",
+        "options",
+        "long list",
+    ],
 )
 def test_cases_are_told_by_what_they_share(
     some: Sequence[Case], all_cases: Sequence[Case], told: str

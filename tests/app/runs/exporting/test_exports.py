@@ -80,7 +80,10 @@ def test_an_error_that_is_no_number_is_told_by_every_format(tmp_path: Path) -> N
     wrong = read_run(tmp_path / "run")
     for name in FORMATS:
         made(wrong, name)
-    (row,) = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
+    document = json.loads((tmp_path / "run" / "results.json").read_text())
+    (row,) = document["rows"]
+    units = {column["name"]: column["unit"] for column in document["columns"]}
+    assert set(row) == set(units) and units["latency_p50_us"] == "us"
     assert row["max_abs_error"] is row["max_rel_error"] is None
     assert row["status"] == "wrong_output"
     assert not verify(tmp_path / "run", check_derived).findings
