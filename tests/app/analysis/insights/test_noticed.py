@@ -201,7 +201,7 @@ def test_much_the_best_is_told_with_whom_it_beats(path: Path) -> None:
     )
     assert "best" not in by_kind(other), "a simulated card beats nobody"
     times = {"ort-cpu": 50.0, "openvino-cpu": 60.0, "torch-cpu": 200.0}
-    near = [(Case("mlp", name), steady(us), {}) for name, us in times.items()]
+    near: list[Timed] = [(Case("mlp", name), steady(us), {}) for name, us in times.items()]
     assert "best" not in by_kind(measured(path.with_name("near"), *near)), "one is near"
 
 
