@@ -124,6 +124,7 @@ def unasked() -> dict[str, str]:
         ("Row major linear FP8 format", "fp8"),
         ("Float", "fp32"),
         ("Half", "fp16"),
+        ("BFloat16", "bf16"),
         ("Int4", "int4"),
         ("FP4", "fp4"),
         ("Int32", "integer"),
