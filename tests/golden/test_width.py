@@ -1,0 +1,113 @@
+"""What commands print fits the terminal, and the end of a run fits one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.status import Status
+from app.present.console.answer.document import SCREEN_LINES
+from app.present.terminal import width_of_text
+from app.run_folder.folder import RunFolder
+from exporters.diagnostics import diagnostic
+from tests.app.run_folder.measured import CPU, V80, Speed, make, measure
+from tests.app.run_folder.runs import record
+from tests.golden.folders import NAMES, unpack
+from tests.golden.screens import printed
+
+WIDTHS = (80, 120)
+PROGRAM = "/opt/graphlap/bin/graphlap"
+MODELS = 20
+ENDINGS: tuple[tuple[Status, str], ...] = (
+    ("crashed", "signal SIGSEGV"),
+    ("timeout", "took too long"),
+    ("out_of_memory", "12 GiB were requested"),
+    ("unsupported", "an operator"),
+    ("compile_failed", "no kernel"),
+    ("crashed", "signal SIGILL"),
+    ("compile_failed", "no device"),
+    ("timeout", "never answered"),
+    ("unsupported", "a type"),
+)
+FAILURES: Mapping[int, tuple[Status, str]] = {
+    place: (status, f"{reason}: {'a long explanation of the engine ' * 9}{place}")
+    for place, (status, reason) in enumerate(ENDINGS)
+}
+WARNINGS = (
+    diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2),
+    diagnostic("cpu_governor", governor="powersave"),
+    diagnostic("memory_not_locked", error="Cannot allocate memory"),
+    diagnostic("outputs_not_checked"),
+    diagnostic("no_steady_state", warmup_s=2.0),
+)
+
+
+def too_wide(text: str, width: int) -> list[str]:
+    """Lines wider than the terminal that are no command and no single word, such as a path."""
+    return [
+        line
+        for line in text.splitlines()
+        if width_of_text(line) > width
+        and not line.startswith(f"  {PROGRAM}")
+        and " " in line.strip()
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_is_wider_than_the_terminal(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = unpack(name, Path(name))
+    if name == "history":
+        commands: tuple[tuple[str, ...], ...] = (("history", name),)
+    elif name == "compared":
+        commands = (("compare", str(path.with_name("before")), str(path)), ("show", str(path)))
+    else:
+        commands = (("show", str(path)), ("show", str(path), "--verbose"))
+    for command in commands:
+        for width in WIDTHS:
+            assert too_wide(printed(*command, columns=width), width) == [], command
+
+
+@pytest.mark.parametrize("command", ["doctor", "models", "runtimes"])
+def test_no_line_about_this_machine_is_wider_than_the_terminal(command: str) -> None:
+    assert too_wide(printed(command, columns=80), 80) == []
+
+
+@pytest.fixture
+def troubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eighty cases of twenty models: many causes with long reasons, warnings of many kinds."""
+    monkeypatch.chdir(tmp_path)
+    cases = [Case(f"network_{n:02}", spec) for n in range(MODELS) for spec in (*CPU, V80)]
+
+    def fill(folder: RunFolder) -> None:
+        for place, case in enumerate(cases):
+            if place % 9 == 0 and place // 9 in FAILURES:
+                status, reason = FAILURES[place // 9]
+                record(folder, case, 0, (), status, reason=reason)
+            else:
+                speed = Speed(3.0 * 1.4 ** (place // 4) * (1 + place % 4), 0.2, 0.03)
+                measure(folder, case, speed, 3, warnings=WARNINGS if place % 2 else ())
+
+    return make(Path("troubled"), cases, fill, rounds=3)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_end_of_a_run_of_80_cases_fits_one_screen(troubled: Path, width: int) -> None:
+    text = printed("show", str(troubled), columns=width)
+    assert too_wide(text, width) == []
+    assert len(text.splitlines()) <= SCREEN_LINES == 40
+    assert all(f"network_{n:02}" in text for n in range(MODELS))
+    assert " more causes of missing figures" in text
+    whole = printed("show", str(troubled), "--verbose", columns=width)
+    causes = sum("a long explanation" in line for line in whole.splitlines())
+    assert causes >= len(FAILURES), "the full form has every cause"
+
+
+def test_a_document_for_programs_is_not_shortened(troubled: Path) -> None:
+    text = printed("show", str(troubled), "-f", "json", columns=80)
+    assert text.count('"type": "note"') >= len(FAILURES)
