@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.cases.dimensions import scenario_of
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import (
     LONGEST_PAUSE_US,
@@ -92,8 +93,17 @@ def test_a_value_is_written_with_its_unit() -> None:
 def test_a_scenario_may_be_at_its_limits() -> None:
     rates = [f"rate:{MINIMUM_RATE_HZ:g}/s", f"poisson:{MAXIMUM_RATE_HZ:.0f}/s"]
     longest = f"paced:{LONGEST_PAUSE_US:.0f}us"
-    kinds = [Scenario.parse(text).kind for text in (*rates, longest, f"burst:{MAXIMUM_BURST}@1ms")]
-    assert kinds == ["rate", "poisson", "paced", "burst"]
+    bursts = [f"burst:{count}@1ms" for count in (1, MAXIMUM_BURST)]
+    kinds = [Scenario.parse(text).kind for text in (*rates, longest, *bursts)]
+    assert kinds == ["rate", "poisson", "paced", "burst", "burst"]
+    for text in (f"paced:{LONGEST_PAUSE_US + 1:.0f}us", "burst:0@1ms", "rate:0/s"):
+        with pytest.raises(InvalidValue):
+            Scenario.parse(text)
+
+
+def test_a_row_without_figures_is_a_closed_loop() -> None:
+    names = ("gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
+    assert scenario_of({"scenario": "closed_loop", **dict.fromkeys(names)}) == Scenario()
 
 
 INTEGER = integer_from(1)
@@ -129,6 +139,7 @@ def test_a_form_writes_what_it_reads(
     [
         (Word(INTEGER), "a; b: c"),
         (Words(INTEGER), "1,,2"),
+        (Words(), "a,,b"),
         (Words(INTEGER, repeated=True), "1,0"),
         (Pairs("n=1"), "a"),
         (Pairs("n=1"), "=1"),

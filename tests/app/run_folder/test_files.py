@@ -11,12 +11,17 @@ import pytest
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
-from app.run_folder.files import remove_drafts, replacing, write_atomically
+from app.run_folder.files import is_path, remove_drafts, replacing, write_atomically
 from app.run_folder.folder import reject_links
 from app.run_folder.operators import operators_csv
 from app.run_folder.run import as_samples, records_of
 from app.run_folder.statistics_store import file_states
 from app.run_folder.table import read_rounds, rows_of
+
+
+def test_what_can_name_a_file() -> None:
+    assert is_path("a") and is_path(Path("a"))
+    assert not any(map(is_path, (3, None, "a\0b")))
 
 
 def test_what_a_killed_writer_left_is_replaced_and_a_link_never_followed(tmp_path: Path) -> None:

@@ -310,3 +310,17 @@ def test_slow_runs_in_a_row_count_as_one() -> None:
     exceedances[100:120] = True
     assert independent_runs([exceedances]) == pytest.approx([1000 / 20])
     assert independent_runs([np.zeros(7, bool), np.zeros(0, bool)]) == [7, 0]
+
+
+def test_rounds_that_differ_are_worth_as_many_runs_as_their_spread_says() -> None:
+    rounds = [np.where(np.arange(1000) % 100 < late, 30.0, 10.0) for late in (10, 20, 30)]
+    for round_runs in rounds:
+        np.random.default_rng(5).shuffle(round_runs)
+    variance = 1.5 * (100.0**2 + 100.0**2) / 3000**2
+    inflation = (stdtrit(2999, 0.975) / stdtrit(2, 0.975)) ** 2
+    worth = 0.2 * 0.8 / variance * inflation
+    found = late_share_of(20.0, rounds)
+    expected = exact_interval(0.2 * worth, worth)
+    assert found.share == pytest.approx(0.2) and found.interval is not None
+    assert found.interval.low == pytest.approx(expected.low, rel=1e-6)
+    assert found.interval.high == pytest.approx(expected.high, rel=1e-6)

@@ -22,6 +22,7 @@ from app.stats.verdict import (
     binomial_interval,
     difference,
     from_history,
+    interval_of,
     judge,
     judge_rounds,
     rounds_to_decide,
@@ -334,3 +335,10 @@ def test_rounds_of_a_named_figure_spread_at_least_as_is_typical_of_it() -> None:
     assert named.interval is not None and nameless.interval is not None
     assert nameless.interval.high - nameless.interval.low < 1e-9
     assert named.interval.high - named.interval.low > 0.01
+
+
+def test_what_the_ticks_leave_open_widens_an_interval() -> None:
+    change = Difference(0.0, 0.01, 9, in_turn=True)
+    ticks = replace(change, resolution=0.05)
+    alone, wide = (math.log(interval_of(d, 0.95).high) for d in (change, ticks))
+    assert wide == pytest.approx(alone + 0.05)

@@ -57,7 +57,7 @@ def test_the_note_speaks_of_a_correction_only_where_there_was_one() -> None:
     alone, pair = judge([slower]), judge([slower, slower])
     assert [verdict.family for verdict in (*alone, *pair)] == [1, 2, 2]
     assert "Holm" not in interval_note(alone)
-    assert "95 %" in interval_note(alone)
+    assert "95 %" in interval_note(alone) and " to " not in interval_note(alone)
     assert "Holm" in interval_note(pair)
     (alike,) = judge([Difference(0.0, 1e-4, 9, in_turn=True)])
     assert (alike.word, "two one-sided" in interval_note([alike])) == ("same", True)

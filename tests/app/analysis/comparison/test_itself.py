@@ -72,6 +72,7 @@ def test_a_pair_is_a_round_and_the_next(tmp_path: Path) -> None:
 def test_only_comparisons_with_all_rounds_count_and_the_table_has_each(tmp_path: Path) -> None:
     result = compared(tmp_path / "run", lambda number: 100.0 + number % 5, 2 * ROUNDS * 3 + 1)
     assert {entry.comparisons for entry in result.overall} == {3}
+    assert {entry.label for entry in result.overall} == {"all cases"}
     lines = "\n".join(run_comparison.as_lines(result))
     assert "3 of 40 comparisons have all their rounds: resume the run" in lines
     rows = list(csv.DictReader(io.StringIO(run_comparison.as_csv(result))))

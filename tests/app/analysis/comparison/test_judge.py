@@ -238,10 +238,18 @@ def test_a_verdict_is_a_word_with_its_code_and_reason() -> None:
     assert (both.verdict_text, both.ratio) == ("slower (code): why", 1.5)
 
 
+def _with_tick(side: MeasuredCase, tick: float) -> MeasuredCase:
+    """The case by a clock of this tick, in the unit of its figures."""
+    assert side.summary is not None
+    figures = {name: replace(one, tick=tick) for name, one in side.summary.figures.items()}
+    return replace(side, summary=replace(side.summary, figures=figures))
+
+
 def test_what_has_no_verdict_has_a_code_and_no_ticks(tmp_path: Path) -> None:
     first, second = sides_of(tmp_path / "run")
     empty = replace(second, summary=None)
-    assert clock_resolution(first, second, "p50") >= 0.0
+    coarse, other = (_with_tick(side, 1.0) for side in (first, second))
+    assert clock_resolution(coarse, other, "p50") > clock_resolution(first, second, "p50")
     assert clock_resolution(first, empty, "p50") == clock_resolution(empty, first, "p50") == 0.0
     codes = {("ok", False): NOT_VALID, ("ok", True): NO_RUNS, ("crashed", None): "crashed"}
     for (status, valid), code in codes.items():
