@@ -140,6 +140,13 @@ def test_one_that_is_too_old_is_refused(
     assert state.remedy == "pip install --upgrade 'graphlap[cpu]'"
 
 
+def test_where_there_is_none_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "find_spec", lambda _name: None)
+    state = OrtCpu().availability()
+    assert isinstance(state, Unavailable)
+    assert state.remedy == "pip install 'graphlap[cpu]'"
+
+
 CALLS = pytest.mark.parametrize("call", ["c", "python"])
 
 
@@ -227,3 +234,18 @@ def test_a_later_ir_version_that_nothing_needs_is_opened_as_a_copy(
     assert warning.code == "ir_version_lowered"
     assert warning.parameters == {"of_file": newest_ir + 1, "opened": newest_ir}
     assert Path(model.path).read_bytes() == content_before
+
+
+def test_a_file_that_needs_its_ir_version_is_refused_with_what_needs_it(
+    graphs: Graphs, newest_ir: int
+) -> None:
+    kind = {13: "FLOAT6E2M3"}.get(newest_ir)
+    if kind is None or newest_ir >= onnx.IR_VERSION:
+        pytest.skip("no type is known that this engine's next version brought")
+    model = at_version(graphs.dense, newest_ir + 1)
+    proto = onnx.load(model.path)
+    narrow = onnx.TensorProto(name="narrow", dims=[0], data_type=getattr(onnx.TensorProto, kind))
+    proto.graph.initializer.append(narrow)
+    Path(model.path).write_bytes(proto.SerializeToString())
+    with pytest.raises(Unsupported, match=kind):
+        OrtCpu().compile(model, {"batch": 1}, Settings())
