@@ -250,7 +250,7 @@ def test_what_is_no_device_is_refused_by_its_words_alone(device: str, told: str)
     assert "openvino:" in exc_info.value.remedy
 
 
-def test_float32_is_stated_unless_the_type_is_left_to_the_device(graphs: Graphs) -> None:
+def test_float32_is_stated_unless_a_processor_with_bf16_may_choose(graphs: Graphs) -> None:
     """A processor with bf16 would take that on its own."""
     device_precision = "bf16" if multiplies_bf16() else "fp32"
     for inference_type, precision in (
