@@ -47,6 +47,11 @@ def _folder(module: str) -> str:
     return module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
 
 
+def _python(script: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check)
+
+
 @pytest.mark.parametrize("arguments", [["models"], ["--help"]])
 def test_the_parent_imports_no_engine_and_needs_no_qt(arguments: list[str]) -> None:
     """With Qt made impossible to import, as on a machine that has none."""
@@ -61,9 +66,7 @@ def test_the_parent_imports_no_engine_and_needs_no_qt(arguments: list[str]) -> N
         "names = {name.partition('.')[0] for name in sys.modules if sys.modules[name]}\n"
         "sys.stderr.write(f'{code or 0} {sorted(names)}')\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    process = _python(script)
     code, _, names = process.stderr.rpartition("\n")[2].partition(" ")
     assert code == "0", process.stderr
     assert not {name for name in ENGINES if f"'{name}'" in names}
@@ -81,9 +84,7 @@ def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
         "assert cases\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    process = _python(script)
     assert not {name for name in ENGINES | {"PySide6"} if f"'{name}'" in process.stdout}
 
 
@@ -95,9 +96,7 @@ def test_a_run_has_its_first_line_before_what_looks_and_measures_is_imported() -
         "sys.stderr = type('Log', (), {'encoding': '', 'write': write})()\n"
         "main(['run', 'mlp'])\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    process = _python(script, check=False)
     names = {name for module in process.stdout.split() for name in (module, module.split(".")[0])}
     assert "app" in names
     assert not names & {*ENGINES, "PySide6", "scipy", "onnx", "app.cli.headless", "app.sweep"}

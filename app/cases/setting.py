@@ -218,8 +218,8 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Values with commas; `repeated`: the flag is given once for each, and `whole` words are not
-    parted at commas, which they may hold themselves."""
+    """Values with commas; `repeated`: the flag is given once for each, and `unsplit` words are
+    not parted at commas, which they may hold themselves."""
 
     parse: Callable[[str], Any] = str
     format: Callable[[Any], str] = str
@@ -407,9 +407,9 @@ class Setting:
     such a one. What `is_capability` asks for is done by a registered capability of its key.
     `toml` is its key in a plan file where that is not the field's name.
 
-    It has four texts. `label` makes a row of the window's form below the title `fold`, which is its
-    class's unless another is given; `absent` is what holds without it, for window and
-    documentation; `notes` are what the documentation has in place of `help`.
+    It has four texts. `help` is its line; `label` makes a row of the window's form below the title
+    `fold`, which is its class's unless another is given; `absent` is what holds without it, for
+    window and documentation; `notes` are what the documentation has in place of `help`.
     """
 
     help: str

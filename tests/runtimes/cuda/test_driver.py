@@ -27,7 +27,6 @@ from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
 
 UNSUPPORTED, ILLEGAL_ADDRESS = 900, 700
-MIB = 2**20
 
 
 @pytest.fixture
