@@ -36,7 +36,7 @@ def suggestion(word: str, choices: Iterable[str], fallback: str = "") -> str:
     first dozen known words."""
     words = list(choices)
     matches = [choice for choice in words if word and choice.startswith(f"{word}-")]
-    matches += get_close_matches(word, words, n=1, cutoff=0.6)
+    matches += get_close_matches(word, words, cutoff=0.6)
     if matches:
         return f"did you mean {matches[0]!r}?"
     if fallback:

@@ -153,7 +153,7 @@ def _drivers(gpus: object) -> list[str]:
 
 def _state(folder: Path) -> str:
     live = _read(folder / LIVE)
-    state, failed_count = str(live.get("state") or ""), live.get("cases_failed") or 0
+    state, failed_count = str(live.get("state") or ""), live.get("cases_failed")
     if is_being_written(folder):
         return "being measured"
     if state not in ("finished", "stopped"):

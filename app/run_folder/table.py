@@ -93,8 +93,6 @@ def read_rounds(path: Path) -> dict[str, int]:
     try:
         lines = csv.reader(io.StringIO(read_file(path).decode("utf-8"), newline=""), strict=True)
         names = next(lines, [])
-        if "case_id" not in names or "rounds" not in names:
-            return {}
         case_id, rounds = names.index("case_id"), names.index("rounds")
         complete = (line for line in lines if len(line) > max(case_id, rounds))
         return {line[case_id]: int(line[rounds]) for line in complete if line[rounds].isdecimal()}

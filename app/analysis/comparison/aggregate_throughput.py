@@ -95,8 +95,6 @@ def throughput_over_hosts(
     """Each case that was timed on two hosts or more, in the plan's order."""
     groups: dict[str, list[MeasuredCase]] = {}
     for item in measurements:
-        if not item.case.host:  # it is on the one host that the run is of
-            continue
         hostless_case = replace(item.case, host="")
         groups.setdefault(hostless_case.case_id, []).append(item)
     aggregates = (_aggregate(run, group) for group in groups.values() if len(group) > 1)

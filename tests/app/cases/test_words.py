@@ -53,6 +53,7 @@ WORDS: list[tuple[Callable[[str], Any], str, Any, str]] = [
         Condition("shapes", file="mix.csv"),
         "shapes:mix.csv",
     ),
+    (Condition.parse, "sustained:1s", Condition("sustained", seconds=1.0), "sustained:1s"),
     (Condition.parse, "sustained:168h", Condition("sustained", seconds=604_800), "sustained:168h"),
     (Batcher.parse, "max=8,wait=0ms", Batcher(8, 0.0), "max=8,wait=0us"),
     (Batcher.parse, "max=1,wait=250us", Batcher(1, 250.0), "max=1,wait=250us"),

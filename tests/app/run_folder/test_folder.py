@@ -146,8 +146,10 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path, kind: str) -> None:
     else:
         path.touch()
     paths = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ResultsError):
+    with pytest.raises(ResultsError, match=f"{path} (belongs|is a file|is not empty)"):
         reject_occupied(path)
+    with pytest.raises(ResultsError):
+        RunFolder.create(path, manifest_of([CASE], 1))
     assert sorted(tmp_path.rglob("*")) == paths
 
 

@@ -94,7 +94,7 @@ def test_a_file_beside_the_run_is_damage(name: str) -> None:
 def test_texts_of_a_line_are_cut_to_what_is_read() -> None:
     whole, long = "x" * LONGEST_TEXT, "x" * (LONGEST_TEXT + 1)
     cut = f"{whole}…"
-    short, texts = (diagnostic("checker_rejects_graph", t, objection=t) for t in ("s", long))
+    short, texts = (diagnostic("checker_rejects_graph", t, objection=t) for t in (whole, long))
     names = replace(short, parameters={"names": (long,) * 101, "count": 7})
     line = replace(ROUND, reason=long, warnings=(short, texts, names))
     assert decode_line(line_values(line)) == replace(
@@ -137,6 +137,15 @@ def test_in_whichever_order_journals_are_read_the_last_attempt_stands(
     assert {number: r.attempt for number, r in run.rounds["case"].items()} == {0: 2, 1: 2}
     assert [writer.host for writer in run.writers["case"].values()] == ["b", "b"]
     assert ledger.recorded == 2
+
+
+def test_the_last_round_that_was_timed_says_who_measured_a_case() -> None:
+    ledger = a_ledger()
+    for number, (source, samples) in enumerate([(A, "samples/a"), (B, "samples/b"), (PARENT, "")]):
+        status: Status = "ok" if samples else "cancelled"
+        ledger.take(source, RoundResult(CASE.case_id, number, status, samples=samples))
+    writer = ledger.run.writer_of(CASE)
+    assert writer is not None and writer.host == "b"
 
 
 def in_ledger(*lines: Line, source: str = A) -> Ledger:

@@ -23,7 +23,7 @@ from app.run_folder import journal as lines
 from app.run_folder import run as folder_run
 from app.run_folder import statistics_store
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
+from app.run_folder.journal import FOLDER, DiscardedRound, Journal, TimeSpent
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import SAMPLES
 from app.run_folder.statistics_store import StatisticsStore
@@ -318,12 +318,13 @@ def test_a_part_that_is_damaged_or_names_another_class_is_no_part(folder: Path) 
     store = StatisticsStore(folder, "")
     store.put("fine", [CASE, folder, {"a": (1, None)}])
     store.put("foreign", time.struct_time(range(9)))
+    store.put("no value", Journal)
     store.put("damaged", "second")
     store.save()
     store.path.write_bytes(store.path.read_bytes().replace(b"second", b"secund"))
     again = StatisticsStore(folder, "")
     assert again.load("fine") == [CASE, folder, {"a": (1, None)}]
-    assert [again.load(name) for name in ("foreign", "damaged", "absent")] == [None] * 3
+    assert [again.load(name) for name in ("foreign", "no value", "damaged", "absent")] == [None] * 4
     assert StatisticsStore(folder, "another program").load("fine") is None
 
 

@@ -111,6 +111,7 @@ def test_a_few_stalls_and_every_other_run_are_no_beat() -> None:
     assert _find_stalls(few) is None
     alternating = np.where(np.arange(RUNS) % 4 == 0, 400.0, 25.0 + 0.01 * (np.arange(RUNS) % 7))
     assert _find_stalls(alternating) is None
+    assert _find_stalls(np.zeros(RUNS)) is None
 
 
 BLOCK_NS = 100_000_000

@@ -115,6 +115,7 @@ def test_the_tick_of_events_that_are_stored_in_single_precision_is_found() -> No
 
 def test_two_levels_are_no_tick_and_a_clock_finer_than_the_noise_has_none() -> None:
     assert clock_tick(np.array([1.0] * 980 + [90.0] * 20)) == 1.0
+    assert clock_tick(np.array([5.0, 5.0])) == 5.0
     assert clock_tick(np.sort(np.random.default_rng(3).normal(8.0, 0.1, 5000))) == 0.0
 
 

@@ -152,6 +152,7 @@ def test_windows_are_widened_until_they_hold_enough_runs() -> None:
     latency = np.full(len(started_ns), 9_000_000)
     assert len(window_medians(started_ns, latency, 0.05, 1)) == 19
     assert len(window_medians(started_ns, latency, 0.05, 30)) == 3
+    assert window_medians(started_ns, latency, 0.05, 60).tolist() == [9e6]
     assert len(window_medians(started_ns[:5], latency[:5], 0.05, 30)) == 0
 
 

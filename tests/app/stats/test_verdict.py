@@ -278,6 +278,9 @@ def test_what_many_comparisons_show_widens_each() -> None:
     ]
     alternating = difference([100.0] * 16, [101.0, 99.0] * 8, True)
     assert alternating is not None and alternating.inflation < 1.2
+    wave = np.exp(0.01 * np.sin(np.arange(16) / 3.0))
+    slow = difference((100.0 / wave).tolist(), (100.0 * wave).tolist(), True)
+    assert slow is not None and slow.inflation > 1.8, "the ratios wander, the products do not"
     together = with_minimum_spread([*wandering, alternating], ["p50"] * 10)[-1]
     assert together is not None and together.inflation > 1.8
 

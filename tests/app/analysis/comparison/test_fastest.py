@@ -99,6 +99,17 @@ def test_a_simulated_latency_is_never_compared_with_a_wall_time(path: Path) -> N
     assert wall.label != simulated.label
 
 
+def test_hosts_compete_by_what_they_timed(path: Path) -> None:
+    card = Case("mlp", "fpga:v80")
+    simulated = {"clock": "simulated", "precision": "bf16"}
+    (contest,) = compared(
+        path,
+        *(measured(replace(ORT, host=host), us) for host, us in (("a", QUICK), ("b", SLOW))),
+        *(measured(replace(card, host=h), [us] * 3, **simulated) for h, us in (("a", 2), ("b", 3))),
+    )
+    assert (contest.first, contest.second) == ("on a", "on b")
+
+
 def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path) -> None:
     two_threads = [replace(case, threads=2) for case in (ORT, OV)]
     contests = compared(

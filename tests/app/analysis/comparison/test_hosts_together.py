@@ -55,6 +55,8 @@ def found(
 def test_the_sum_its_shares_and_the_time_of_a_fixed_work(tmp_path: Path) -> None:
     """A run of 100 us, as one of one input or four: the batch is what the model says it is."""
     (both,) = found(tmp_path, {"board": [300.0] * 3, "server": [100.0] * 3})
+    (few,) = found(tmp_path / "few", {"board": [300.0] * 2, "server": [100.0] * 3})
+    assert few.interval is None
     alone = both.rates[0]
     assert both.hosts == ("server", "board"), "the fastest first"
     assert both.rates == pytest.approx((alone, alone / 3))
@@ -120,6 +122,8 @@ def test_a_host_that_is_not_well_is_named_and_not_added(tmp_path: Path) -> None:
     (two,) = found(tmp_path / "a", {**EVEN, "third": [9.0] * 3}, machines, failure)
     assert two.hosts == ("server", "board") or two.hosts == ("board", "server")
     assert two.exclusions == ("third is wrong output",)
+    *_, total = csv.DictReader(io.StringIO(hosts_csv([two]).decode()))
+    assert total["absent"] == "third is wrong output"
     assert "third is wrong output: not added" in as_text(throughput_tables([two]), 200)
     board_failure = {"board": {"status": "wrong_output", "reason": "off"}}
     assert found(tmp_path / "b", EVEN, row_values=board_failure) == (), (

@@ -63,6 +63,14 @@ def test_two_pairs_of_rounds_are_enough_for_what_would_be_found(
     assert all((case.smallest_change is None) == (pairs < 2) for case in result.cases)
 
 
+def test_a_comparison_is_wrong_where_one_of_its_figures_is(tmp_path: Path) -> None:
+    """Of two levels in turn all four pairs go one way in an eighth of the comparisons."""
+    result = compared(tmp_path / "run", lambda number: 100.0 + 50.0 * (number % 2))
+    most = max(case.wrong for case in result.cases)
+    wrong = {total.percentile: total.wrong for total in result.overall}
+    assert wrong[ALL] == wrong["p50"] >= most > 0
+
+
 def test_a_pair_is_a_round_and_the_next(tmp_path: Path) -> None:
     result = compared(tmp_path / "run", lambda number: 100.0 * 1.5 ** (number // 2 % 7))
     assert {case.wrong for case in result.cases} == {0}

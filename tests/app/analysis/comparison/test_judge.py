@@ -215,17 +215,21 @@ def test_a_percentile_of_one_side_alone_is_missing(tmp_path: Path) -> None:
 def test_rounds_of_shared_turns_are_judged_alone_where_they_are_enough(
     tmp_path: Path, shared: int, places: list[int]
 ) -> None:
-    """The last round of the second has no turns: it was measured by itself."""
+    """The last round of the second has no turns: it was measured by itself. Turns with a ratio
+    of their own give it to p50."""
     first, second = sides_of(tmp_path / "run", 1.0, ((30,) * 5, (30,) * 5))
     sets = [("a", "a" if n < shared else "b") for n in range(5)]
     first = replace(first, turns={n: (one, (1.0,) * 9) for n, (one, _) in enumerate(sets)})
     second = replace(
-        second, turns={n: (other, (1.0,) * 9) for n, (_, other) in enumerate(sets[:4])}
+        second, turns={n: (other, (2.0,) * 9) for n, (_, other) in enumerate(sets[:4])}
     )
-    rounds = Pair("mlp", first, second).rounds("mean")
-    assert rounds is not None
-    figures = first.by_round("mean")
-    assert rounds.first == pytest.approx([figures[place] for place in places])
+    for name, ratio in (("mean", 1.0), ("p50", 2.0 if shared == 3 else 1.0)):
+        pair = Pair("mlp", first, second)
+        rounds, apart = pair.rounds(name), pair.rounds("p50", in_turn=False)
+        assert rounds is not None and apart is not None and not apart.in_turn
+        figures = first.by_round(name)
+        assert rounds.first == pytest.approx([figures[place] for place in places])
+        assert rounds.second == pytest.approx([ratio * figure for figure in rounds.first])
 
 
 def test_a_verdict_is_a_word_with_its_code_and_reason() -> None:

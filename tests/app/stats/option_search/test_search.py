@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -150,6 +151,20 @@ def test_numbers_grow_with_the_cores_and_what_changes_the_task_is_not_tried() ->
     assert threads_of(6) == (0, 1, 2, 4, 6)
 
 
+def test_the_cheapest_has_the_least_of_each_choice_and_cores_are_shared_out() -> None:
+    space = space_of()
+    least = {("threads", 2), ("batch", 8), ("b option pin", False)}
+    found = space.cheapest("b", "int8", lambda choice: -1.0 if choice in least else 0.0)
+    assert (found.threads, found.axes["batch"], found.options) == (2, 8, {"pin": False})
+    shared = [
+        (case.threads, case.options)
+        for threads in (space.threads, (1,))
+        for case in replace(space, threads=threads).share_cores(found)
+    ]
+    by_four = 1, {"streams": 4, "pin": False}
+    assert shared == [(2, {"streams": 2, "pin": False}), by_four, by_four]
+
+
 LEVELS = {"threads": (0, 1, 2), "batch": (1, 8), "spin": (True, False)}
 
 
@@ -211,7 +226,8 @@ def test_more_rounds_make_a_difference_surer_and_what_was_never_measured_is_unsu
     few, many = (effects_of(observed(rounds, 0.05)).deviation(first, second) for rounds in (2, 20))
     assert many < 0.6 * few
     unmeasured_case = "(4, 1, True)", (("threads", 4), ("batch", 1), ("spin", True))
-    assert effects_of(observed(20, 0.05)).deviation(first, unmeasured_case) > 2.0 * many
+    unsure = effects_of(observed(20, 0.05))
+    assert unsure.deviation(first, unmeasured_case) > max(2.0 * many, unsure.spreads["threads"])
 
 
 def test_nothing_measured_is_nothing_known() -> None:
@@ -224,10 +240,13 @@ def test_sampled_effects_have_the_mean_and_the_covariance_of_the_posterior() -> 
     choices: list[Choice] = [("threads", 1), ("threads", 2), ("precision", "fp16")]
     covariance = np.array([[0.04, 0.018, 0.0], [0.018, 0.01, -0.002], [0.0, -0.002, 0.09]])
     mean = np.array([0.5, -0.2, 0.1])
-    effects = Effects({choice: k for k, choice in enumerate(choices)}, mean, covariance, {})
+    places: dict[Choice | str, int] = {choice: k for k, choice in enumerate(choices)}
+    effects = Effects(places, mean, covariance, {"threads": 0.2})
     rng = np.random.default_rng(1)
     draws = np.array([[*map(effects.sample(rng), choices)] for _ in range(10_000)])
     deviations = np.sqrt(np.diag(covariance))
     assert np.abs((draws.mean(0) - mean) / deviations).max() < 0.05
     scale = np.outer(deviations, deviations)
     assert np.abs((np.cov(draws.T) - covariance) / scale).max() < 0.05
+    unseen = [effects.sample(rng)(("threads", 4)) for _ in range(2_000)]
+    assert np.std(unseen) == pytest.approx(0.2, rel=0.1)
