@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -16,7 +17,6 @@ from app.__main__ import main
 from tests.app.brief import brief_rounds
 from tests.files import language, quantised, structure, values
 from tests.files.kinds import Kind
-from tests.survey.table import without_places
 
 Rows = Mapping[str, Mapping[str, Mapping[str, str]]]
 """By the name of a kind and by runtime, the row of `results.full.csv`."""
@@ -138,8 +138,17 @@ def _line(kind: Kind, rows: Mapping[str, Mapping[str, str]], reasons: dict[str, 
 def _cell(row: Mapping[str, str], reasons: dict[str, int]) -> str:
     if row["status"] == "ok":
         return "ok" if row["output_ok"] == "true" else "ok, not compared"
-    reason = without_places(row["reason"])
+    reason = _without_places(row["reason"])
     return f"{row['status']} [{reasons.setdefault(reason, len(reasons) + 1)}](#reasons)"
+
+
+def _without_places(reason: str) -> str:
+    """The kind of a reason on one line, safe in Markdown: without folders of this machine, names
+    of a graph and what to do."""
+    bare = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", reason)
+    bare = re.sub(r"'[^']*'", "'…'", bare)
+    bare = re.sub(r"( in node '…')?: (?:use|measure|give) [^:]*$", "", bare)
+    return re.sub(r"([|<>*_`\[\]])", r"\\\1", " ".join(bare.split()))
 
 
 def _call(row: Mapping[str, str]) -> str:

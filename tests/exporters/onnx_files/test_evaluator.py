@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 from app.workers.output_check import check_outputs
 from exporters.diagnostics import diagnostic
 from exporters.messages import ExportRequest
+from exporters.onnx_files.model_io import inspect
 from exporters.types import (
     UNOPTIMISED,
     ExportedModel,
@@ -203,3 +204,28 @@ def test_an_old_softmax_goes_over_all_axes_from_the_second(tmp_path: Path) -> No
     assert {*reference.by, *reference.others} >= {"onnx", UNOPTIMISED}
     assert reference.outputs["y"].sum() == pytest.approx(1.0, rel=1e-5)
     assert reference.outputs["y"].max() > 2 * reference.outputs["y"].min()
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize("kind", ["logistic regression", "boosted trees"])
+def test_a_fitted_estimator_predicts_as_its_library(kind: str, tmp_path: Path) -> None:
+    data = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
+    if kind == "logistic regression":
+        linear_model = pytest.importorskip("sklearn.linear_model")
+        fitted = linear_model.LogisticRegression().fit(data, data[:, :3].argmax(1))
+        to_onnx = pytest.importorskip("skl2onnx").to_onnx
+        proto = to_onnx(fitted, data[:1], options={"zipmap": False}, target_opset=20)
+    else:
+        fitted = pytest.importorskip("xgboost").XGBRegressor(n_estimators=20).fit(data, data.sum(1))
+        types = pytest.importorskip("onnxmltools.convert.common.data_types")
+        ends = [("x", types.FloatTensorType([None, 8]))]
+        proto = pytest.importorskip("onnxmltools").convert_xgboost(fitted, initial_types=ends)
+    path = tmp_path / "fitted.onnx"
+    path.write_bytes(proto.SerializeToString())
+    (axis,) = inspect(path).axes
+    request = ExportRequest(str(path), points=({axis: 5},), cache_dir=str(tmp_path / "cache"))
+    model, _ = export(request)
+    reference = only_reference(model)
+    (inputs,), first = reference.inputs.values(), next(iter(reference.outputs.values()))
+    assert reference.disagreements == () and UNOPTIMISED in {*reference.by, *reference.others}
+    assert first.ravel() == pytest.approx(fitted.predict(inputs), rel=1e-4, abs=1e-5)

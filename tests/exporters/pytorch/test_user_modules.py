@@ -272,6 +272,14 @@ def test_a_folder_of_hugging_face_is_measured_by_its_path_alone(
     assert_agrees(model, point)
 
 
+@pytest.mark.rare
+@pytest.mark.parametrize("name", ["gpt2", "vit", "mobilenet_v3_small", "convnextv2"])
+def test_networks_of_the_hubs_agree_with_their_graphs(worker: WorkerProcess, name: str) -> None:
+    for package in ("timm", "torchvision", "transformers"):
+        pytest.importorskip(package)
+    assert_agrees(_export(worker, f"{HUB}:{name}", {"batch": 2}), {"batch": 2})
+
+
 class Trace:
     """A pickle that leaves a file behind when it is read."""
 

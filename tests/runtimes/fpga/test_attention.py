@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 
 import onnx
 import pytest
@@ -18,7 +14,7 @@ from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.cards import load_card
 from runtimes.fpga.graph.graph import touches_float
 from runtimes.fpga.graph.importer import import_model
-from tests.checkout import ROOT
+from tests.exporters.pytorch import hub_networks
 from tests.runtimes.fpga.ort_sessions import CPU, card_session, cpu_session, disagreement, taken
 from tests.seldom import seldom_but
 
@@ -36,26 +32,13 @@ class Positional(nn.Module):
         return self.module(**dict(zip(self.names, tensors, strict=True)))[0]
 
 
-@pytest.fixture(scope="module")
-def factories() -> ModuleType:
-    pytest.importorskip("transformers", reason="transformers is in the extra `dev`")
-    folder = str(ROOT / "tests" / "survey")
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module("hugging_face")
-    finally:
-        sys.path.remove(folder)
-
-
 @pytest.mark.parametrize("name", seldom_but(("distilbert", "llama"), WHOLE))
 @pytest.mark.filterwarnings("ignore")
-def test_a_transformer_runs_whole(name: str, factories: ModuleType, tmp_path: Path) -> None:
+def test_a_transformer_runs_whole(name: str, tmp_path: Path) -> None:
     """Nothing that touches a float is left to others, outputs hold, and the card has a timing."""
+    pytest.importorskip("transformers", reason="transformers is in the extra `dev`")
     torch.manual_seed(0)
-    make_module: Callable[[], tuple[nn.Module, Mapping[str, torch.Tensor]]] = getattr(
-        factories, name
-    )
-    module, inputs = make_module()
+    module, inputs = getattr(hub_networks, name)()
     path = tmp_path / "model.onnx"
     positional = Positional(module, tuple(inputs)).eval()
     tensors = tuple(inputs.values())
