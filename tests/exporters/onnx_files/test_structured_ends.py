@@ -269,6 +269,13 @@ def test_a_language_models_inputs_are_drawn_by_their_names(tmp_path: Path) -> No
     assert specs["position_ids"].count_up
 
 
+def test_a_length_is_the_fixed_size_that_it_counts(tmp_path: Path) -> None:
+    text = """(float[1,45,80] x, int64[1] processed_lens) => (float[] y) {
+        length = Cast <to = 1> (processed_lens) y = Add(x, length)
+    }"""
+    assert _inputs_of(_save(tmp_path / "l.onnx", text))["processed_lens"].fill == ((45,),)
+
+
 def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) -> None:
     text = "(int64[batch,sequence] position_ids) => (float[] y) { y = Gather(table, position_ids) }"
     path = _save(tmp_path / "p.onnx", text)
