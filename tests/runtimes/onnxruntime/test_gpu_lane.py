@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -14,11 +13,11 @@ import pytest
 from app.contract.graphs import STEPS, constant, node, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
-from exporters.types import ExportedModel, Reference, StatePair
+from exporters.types import ExportedModel, Reference
 from runtimes.base import Device
 from runtimes.cuda import driver
 from runtimes.cuda import runtime as libraries
-from runtimes.errors import RunFault, Unsupported
+from runtimes.errors import Unsupported
 from runtimes.execution import Boundary
 from runtimes.onnxruntime.execution import Recording
 from runtimes.onnxruntime.gpu import Providers, engine_folder
@@ -102,49 +101,6 @@ def test_a_recording_tells_the_operators_and_leaves_no_file(
     assert not recording.folder.exists()
     assert all(op.node and op.engine_name == f"{op.op} of {CPU}" for op in ops)
     assert 0 < sum(op.time_us for op in ops) <= whole_us
-
-
-def finder(graphs: Graphs) -> ExportedModel:
-    """Where x is not zero, and a state that x becomes."""
-    nodes = [
-        node("NonZero", ["x"], ["where"]),
-        node("Identity", ["x"], ["older_out"]),
-        node("Identity", ["older"], ["oldest"]),
-    ]
-    names = ("x", "older", "older_out", "oldest")
-    x, older, older_out, oldest = (vector(name, "float32", "batch", 4) for name in names)
-    outputs = [vector("where", "int64", 2, "found"), older_out, oldest]
-    model = graphs.save("finder", nodes, [x, older], outputs, axes={"batch": 1})
-    return replace(model, states=(StatePair("older", "older_out"),))
-
-
-def test_what_each_run_finds_is_told_whole_on_the_host(graphs: Graphs) -> None:
-    with on_host(finder(graphs), 2, "host") as session:
-        (lane,) = session.lanes
-        assert lane.enqueue is None
-        assert session.execution.call_path.endswith("outputs allocated by the engine")
-        older = np.full((2, 4), 7, np.float32)
-        for share in (0.3, 1.0, 0.0, 0.6):
-            x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
-            x[np.random.default_rng(2).random((2, 4)) >= share] = 0
-            lane.bind({"x": x, "older": older})
-            lane.run()
-            outputs = lane.outputs()
-            assert np.array_equal(outputs["where"], np.array(np.nonzero(x)))
-            assert np.array_equal(outputs["oldest"], older)
-        lane.advance()
-        lane.run()
-        assert np.array_equal(lane.outputs()["oldest"], x)
-        lane.poison()
-        assert lane.outputs() == {}
-    with pytest.raises(RunFault):
-        lane.run()
-
-
-def test_nothing_can_be_laid_out_on_the_device_for_what_a_run_finds(graphs: Graphs) -> None:
-    with pytest.raises(Unsupported, match="'where' is known only after a run") as exc_info:
-        on_host(finder(graphs), 1, "device")
-    assert exc_info.value.remedy == "set boundary=host"
 
 
 def test_runs_that_are_queued_on_the_device_are_waited_for_once(

@@ -6,14 +6,11 @@ import json
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
-from app.contract.graphs import node
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.diagnostics import diagnostic
-from exporters.types import ExportedModel
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported
 from runtimes.options import OptionValue, Settings
@@ -21,7 +18,7 @@ from runtimes.tensorrt.build import TENSORRT
 from runtimes.tensorrt.errors import Log
 from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.contract import agrees, computes, reference_of
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
 
 pytestmark = pytest.mark.usefixtures("tensorrt")
@@ -132,51 +129,6 @@ def test_each_sample_is_so_many_runs_and_one_wait(
     records = block.records(SAMPLES, 0)
     assert (records["finished_ns"] > records["started_ns"]).all()
     assert (records["started_ns"][1:] >= records["finished_ns"][:-1]).all()
-
-
-def finder(graphs: Graphs) -> ExportedModel:
-    """Where x is not zero, and x itself without what is negative."""
-    nodes = [node("NonZero", ["x"], ["where"]), node("Relu", ["x"], ["y"])]
-    outputs = [vector("where", "int64", 2, "found"), vector("y", "float32", "batch", 4)]
-    return graphs.save(
-        "finder", nodes, [vector("x", "float32", "batch", 4)], outputs, axes={"batch": 1}
-    )
-
-
-@pytest.mark.parametrize("most_bytes", [1024, 8, -1], ids=["room", "too little", "not told"])
-def test_what_each_run_finds_is_told_whole(
-    graphs: Graphs,
-    tensorrt: ModuleType,
-    driver: Driver,
-    monkeypatch: pytest.MonkeyPatch,
-    most_bytes: int,
-) -> None:
-    monkeypatch.setattr(tensorrt.IExecutionContext, "_most_bytes", most_bytes)
-    with TensorRt().compile(finder(graphs), {"batch": 2}, Settings()) as session:
-        (lane,) = session.lanes
-        assert lane.enqueue is None, "the shape is waited for"
-        for share in (0.3, 1.0, 0.0, 0.6):
-            x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
-            x[np.random.default_rng(2).random((2, 4)) >= share] = 0
-            lane.bind({"x": x})
-            lane.run()
-            outputs = lane.outputs()
-            assert np.array_equal(outputs["where"], np.array(np.nonzero(x)))
-            assert np.array_equal(outputs["y"], np.maximum(x, 0))
-        lane.poison()
-        assert lane.outputs().keys() == {"y"}
-        lane.run()
-        assert np.array_equal(lane.outputs()["where"], np.array(np.nonzero(x)))
-    assert driver.live == 0
-
-
-@pytest.mark.parametrize("options", [{"boundary": "device"}, {"cuda_graph": True}])
-def test_nothing_can_be_laid_out_for_it_on_the_device_or_recorded(
-    graphs: Graphs, driver: Driver, options: dict[str, OptionValue]
-) -> None:
-    with pytest.raises(Unsupported, match="'where' is known only after a run"):
-        TensorRt().compile(finder(graphs), {"batch": 1}, Settings(options=options))
-    assert driver.live == 0
 
 
 @pytest.mark.parametrize(
