@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from onnx import ValueInfoProto, helper, parser
 
-from app.contract.graphs import BATCHES, STEPS, constant, node, streamed, weights
+from app.contract.graphs import BATCHES, STEPS, constant, streamed, weights
 from app.contract.graphs import Graphs as ContractGraphs
 from exporters.types import ExportedModel, Factory, Reference, TensorSpec
 from tests.runtimes.torch_factories import WIDTH
 
-__all__ = ["BATCHES", "STEPS", "Graphs", "constant", "node", "quantised_conv", "streamed", "vector"]
+__all__ = ["BATCHES", "STEPS", "Graphs", "quantised_conv", "spec", "streamed"]
 
 FACTORIES = Path(__file__).with_name("torch_factories.py")
 
@@ -29,52 +30,56 @@ class Graphs(ContractGraphs):
 
     def _wide(self) -> ExportedModel:
         w, x = weights(WIDTH, WIDTH, seed=4), weights(1, WIDTH, seed=15)
-        specs = [TensorSpec(name, "float32", ("batch", WIDTH)) for name in ("x", "y")]
+        text = f"(float[batch,{WIDTH}] x) => (float[batch,{WIDTH}] y) {{ y = MatMul(x, w) }}"
+        return self.of_text("wide", text, Reference({"x": x}, {"y": x @ w}), w=w)
+
+    def of_text(
+        self, name: str, text: str, reference: Reference | None = None, **constants: object
+    ) -> ExportedModel:
+        """A graph in ONNX's text, each node called after its first output; sizes with names are 1
+        where none is asked for, and in the reference."""
+        graph = parser.parse_graph(f"{name} {text}")
+        for graph_node in graph.node:
+            graph_node.name = f"{graph_node.output[0]}_node"
+        inputs, outputs = (tuple(map(spec, ends)) for ends in (graph.input, graph.output))
+        axes = {size: 1 for end in inputs for size in end.shape if isinstance(size, str)}
         return self.save(
-            "wide",
-            [node("MatMul", ["x", "w"], ["y"])],
-            specs[:1],
-            specs[1:],
-            [constant("w", w)],
-            axes={"batch": 1},
-            references=[({"batch": 1}, Reference({"x": x}, {"y": x @ w}))],
+            name,
+            graph.node,
+            inputs,
+            outputs,
+            [constant(key, np.asarray(value)) for key, value in constants.items()],
+            axes=axes,
+            references=[(axes, reference)] if reference else [],
         )
+
+
+def spec(value: ValueInfoProto) -> TensorSpec:
+    """An input or output as its graph declares it."""
+    kind = value.type.tensor_type
+    dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+    sizes = tuple(size.dim_param or size.dim_value for size in kind.shape.dim)
+    return TensorSpec(value.name, "str" if dtype.hasobject else dtype.name, sizes)
 
 
 def _with_module(model: ExportedModel) -> ExportedModel:
     return replace(model, factory=Factory(f"{FACTORIES}:{model.name}"))
 
 
-def vector(name: str, dtype: str = "float32", *shape: int | str) -> TensorSpec:
-    """An input or output; four numbers where no shape is given."""
-    return TensorSpec(name, dtype, shape or (4,))
-
-
-def quantised_conv(graphs: Graphs, name: str, tail: str = "Relu") -> ExportedModel:
+def quantised_conv(graphs: Graphs, name: str, tail: str = "Relu(cd)") -> ExportedModel:
     """x -> Q/DQ -> Conv (8-bit weights) -> Q/DQ -> tail, as quantising tools write it."""
-    scale, zero = constant("s", np.array(0.05, np.float32)), constant("z", np.array(0, np.int8))
-    kernel = np.random.default_rng(0).integers(-90, 90, (8, 4, 3)).astype(np.int8)
-    grid = ["s", "z"]
-    nodes = [
-        node("QuantizeLinear", ["x", *grid], ["xq"]),
-        node("DequantizeLinear", ["xq", *grid], ["xd"]),
-        node("DequantizeLinear", ["k", *grid], ["kd"]),
-        node("Conv", ["xd", "kd"], ["c"]),
-        node("QuantizeLinear", ["c", *grid], ["cq"]),
-        node("DequantizeLinear", ["cq", *grid], ["cd"]),
-        *(
-            [node("Conv", ["cd", "float_kernel"], ["y"])]
-            if tail == "Conv"
-            else [node(tail, ["cd"], ["y"])]
-        ),
-    ]
-    x = weights(1, 4, 10)
-    return graphs.save(
+    text = f"""(float[batch,4,10] x) => (float[batch,8,8] y) {{
+        xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)
+        kd = DequantizeLinear(k, s, z) c = Conv(xd, kd)
+        cq = QuantizeLinear(c, s, z) cd = DequantizeLinear(cq, s, z)
+        y = {tail}
+    }}"""
+    return graphs.of_text(
         name,
-        nodes,
-        [TensorSpec("x", "float32", ("batch", 4, 10))],
-        [TensorSpec("y", "float32", ("batch", 8, 8))],
-        [scale, zero, constant("k", kernel), constant("float_kernel", weights(8, 8, 1))],
-        axes={"batch": 1},
-        references=[({"batch": 1}, Reference({"x": x}, {}))],
+        text,
+        Reference({"x": weights(1, 4, 10)}, {}),
+        s=np.float32(0.05),
+        z=np.int8(0),
+        k=np.random.default_rng(0).integers(-90, 90, (8, 4, 3)).astype(np.int8),
+        float_kernel=weights(8, 8, 1),
     )

@@ -7,23 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.contract.graphs import constant, node, weights
+from app.contract.graphs import weights
 from exporters.types import Reference
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.options import Settings
 from runtimes.registry import load
 from tests.runtimes.contract import ONE_THREAD, agrees, computes, refusal
-from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.graphs import Graphs, quantised_conv
 
 pytestmark = pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu"])
 
 
-@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+@pytest.mark.parametrize("operator", ["Teleport", "com.microsoft.Teleport"])
 def test_an_operator_that_nobody_knows_is_unsupported_and_named(
-    graphs: Graphs, name: str, domain: str
+    graphs: Graphs, name: str, operator: str
 ) -> None:
-    nodes = [node("Teleport", ["x"], ["y"], domain=domain)]
-    fault = refusal(name, graphs.save("unknown", nodes, [vector("x")], [vector("y")]))
+    text = f"(float[4] x) => (float[4] y) {{ y = {operator}(x) }}"
+    fault = refusal(name, graphs.of_text("unknown", text))
     assert isinstance(fault, Unsupported)
     assert "Teleport" in fault.cause
 
@@ -31,9 +31,8 @@ def test_an_operator_that_nobody_knows_is_unsupported_and_named(
 def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
     graphs: Graphs, name: str
 ) -> None:
-    w = constant("w", weights(5, 4))
-    nodes = [node("MatMul", ["x", "w"], ["y"])]
-    fault = refusal(name, graphs.save("misfit", nodes, [vector("x")], [vector("y")], [w]))
+    text = "(float[4] x) => (float[4] y) { y = MatMul(x, w) }"
+    fault = refusal(name, graphs.of_text("misfit", text, w=weights(5, 4)))
     assert isinstance(fault, CompileFault)
     assert "y_node" in fault.cause or "'y'" in fault.cause
 
@@ -41,7 +40,7 @@ def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
 def test_a_file_that_is_no_onnx_truncated_or_gone_is_a_compile_fault(
     graphs: Graphs, name: str
 ) -> None:
-    model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    model = graphs.of_text("damaged", "(float[4] x) => (float[4] y) { y = Relu(x) }")
     whole = Path(model.path).read_bytes()
     for content in (b"hello world", whole[: len(whole) // 2]):
         Path(model.path).write_bytes(content)
@@ -53,8 +52,7 @@ def test_a_file_that_is_no_onnx_truncated_or_gone_is_a_compile_fault(
 def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(
     graphs: Graphs, name: str
 ) -> None:
-    ends = [vector("x")], [vector("y", "int64", 1, "n")]
-    model = graphs.save("nonzero", [node("NonZero", ["x"], ["y"])], *ends)
+    model = graphs.of_text("nonzero", "(float[4] x) => (int64[1,n] y) { y = NonZero(x) }")
     x = np.array([0, 5, 0, 7], np.float32)
     reference = Reference({"x": x}, {"y": np.array([[1, 3]])})
     with load(name).compile(model, {}, ONE_THREAD) as session:
@@ -74,8 +72,7 @@ def test_the_precision_is_read_from_a_run_or_unknown(graphs: Graphs, name: str) 
     with load(name).compile(quantised, {"batch": 1}, settings) as session:
         assert session.execution.precision == "int8"
         assert session.execution.warnings == ()
-    cast = [node("Cast", ["x"], ["y"], to=1)]
-    unread = graphs.save("unread", cast, [vector("x", "int64")], [vector("y")])
+    unread = graphs.of_text("unread", "(int64[4] x) => (float[4] y) { y = Cast <to = 1> (x) }")
     with load(name).compile(unread, {}, ONE_THREAD) as session:
         assert session.execution.precision == "unknown"
         assert session.execution.warnings

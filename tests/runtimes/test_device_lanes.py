@@ -9,7 +9,6 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from app.contract.graphs import node
 from exporters.types import ExportedModel, StatePair
 from runtimes.base import Session
 from runtimes.errors import RunFault, Unsupported
@@ -17,7 +16,7 @@ from runtimes.execution import Boundary
 from runtimes.options import Settings
 from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.contract import agrees, computes, reference_of
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import HostMemory, on_host
 from tests.runtimes.pytorch.host_place import HostPlace
 from tests.runtimes.pytorch.host_place import opened as opened_by_torch
@@ -80,16 +79,11 @@ def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not
 
 def finder(graphs: Graphs) -> ExportedModel:
     """Where x is not zero, x without what is negative, and a state that x becomes."""
-    nodes = [
-        node("NonZero", ["x"], ["where"]),
-        node("Relu", ["x"], ["y"]),
-        node("Identity", ["x"], ["older_out"]),
-        node("Identity", ["older"], ["oldest"]),
-    ]
-    names = ("x", "older", "y", "older_out", "oldest")
-    x, older, *ends = (vector(name, "float32", "batch", 4) for name in names)
-    outputs = [vector("where", "int64", 2, "found"), *ends]
-    model = graphs.save("finder", nodes, [x, older], outputs, axes={"batch": 1})
+    ends = ", ".join(f"float[batch,4] {name}" for name in ("y", "older_out", "oldest"))
+    text = f"""(float[batch,4] x, float[batch,4] older) => (int64[2,found] where, {ends}) {{
+        where = NonZero(x) y = Relu(x) older_out = Identity(x) oldest = Identity(older)
+    }}"""
+    model = graphs.of_text("finder", text)
     return replace(model, states=(StatePair("older", "older_out"),))
 
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.contract.graphs import node
 from exporters.types import ExportedModel, StatePair
 from runtimes import calls as timed
 from runtimes.base import Session
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import load
 from runtimes.session.host import HostLane
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import on_host
 
 LANES: list[tuple[str, dict[str, OptionValue]]] = [
@@ -26,21 +25,13 @@ LANES: list[tuple[str, dict[str, OptionValue]]] = [
     ("a device", {"boundary": "device"}),
     ("fpga:v80", {}),
 ]
-KINDS = ["itself", "identity", "two identities", "dropout", "two dropouts"]
-
-
-def passing(graphs: Graphs, kind: str) -> ExportedModel:
-    nodes, outputs = [node("Relu", ["x"], ["y"])], [vector("y"), vector("x")]
-    if kind != "itself":
-        nodes.append(node("Dropout" if "dropout" in kind else "Identity", ["x"], ["z"]))
-        outputs[1] = vector("z")
-    if kind == "two identities":
-        nodes.append(node("Identity", ["z"], ["w"]))
-        outputs.append(vector("w"))
-    if kind == "two dropouts":
-        nodes.append(node("Dropout", ["x"], ["w"]))
-        outputs.append(vector("w"))
-    return graphs.save(f"passing_{kind.replace(' ', '_')}", nodes, [vector("x")], outputs)
+KINDS = {
+    "itself": ("float[4] x", ""),
+    "identity": ("float[4] z", "z = Identity(x)"),
+    "two identities": ("float[4] z, float[4] w", "z = Identity(x) w = Identity(z)"),
+    "dropout": ("float[4] z", "z = Dropout(x)"),
+    "two dropouts": ("float[4] z, float[4] w", "z = Dropout(x) w = Dropout(x)"),
+}
 
 
 def opened(model: ExportedModel, runtime: str, options: dict[str, OptionValue]) -> Session:
@@ -57,7 +48,9 @@ def opened(model: ExportedModel, runtime: str, options: dict[str, OptionValue]) 
 def test_it_is_what_was_bound(
     runtime: str, options: dict[str, OptionValue], kind: str, graphs: Graphs
 ) -> None:
-    model = passing(graphs, kind)
+    outputs, nodes = KINDS[kind]
+    text = f"(float[4] x) => (float[4] y, {outputs}) {{ y = Relu(x) {nodes} }}"
+    model = graphs.of_text(f"passing_{kind.replace(' ', '_')}", text)
     with opened(model, runtime, options) as session:
         (lane,) = session.lanes
         for sign in (1, -1):
@@ -66,10 +59,10 @@ def test_it_is_what_was_bound(
             for _ in range(2):
                 lane.poison()
                 lane.run()
-            outputs = lane.outputs()
-            assert np.array_equal(outputs.pop("y"), np.maximum(x, 0))
-            assert outputs
-            assert all(np.array_equal(array, x) for array in outputs.values())
+            arrays = lane.outputs()
+            assert np.array_equal(arrays.pop("y"), np.maximum(x, 0))
+            assert arrays
+            assert all(np.array_equal(array, x) for array in arrays.values())
 
 
 @pytest.mark.parametrize(("runtime", "options"), LANES)
@@ -77,13 +70,10 @@ def test_an_input_that_only_passes_through_dropout_is_read(
     runtime: str, options: dict[str, OptionValue], graphs: Graphs
 ) -> None:
     """And an output is written together with what a dropout makes of it."""
-    nodes = [
-        node("Dropout", ["x"], ["a"]),
-        node("Sub", ["a", "b"], ["y"]),
-        node("Dropout", ["y"], ["z"]),
-    ]
-    inputs, outputs = [vector("b"), vector("x")], [vector("z"), vector("y")]
-    with opened(graphs.save("dropped", nodes, inputs, outputs), runtime, options) as session:
+    text = """(float[4] b, float[4] x) => (float[4] z, float[4] y) {
+        a = Dropout(x) y = Sub(a, b) z = Dropout(y)
+    }"""
+    with opened(graphs.of_text("dropped", text), runtime, options) as session:
         (lane,) = session.lanes
         b, x = np.array([1, 2, 3, 4], np.float32), np.array([8, 16, 32, 64], np.float32)
         for scale in (1, 2):
@@ -104,13 +94,10 @@ def test_outputs_of_one_buffer_are_poisoned_once() -> None:
 
 def delays(graphs: Graphs) -> ExportedModel:
     """`x` becomes `h`, and `h` becomes `g`: a line of delays, without a copy in the graph."""
-    names = ("x", "h", "g")
-    model = graphs.save(
-        "delays",
-        [node("Sum", list(names), ["y"])],
-        [vector(name) for name in names],
-        [vector("y"), vector("x"), vector("h")],
-    )
+    text = """(float[4] x, float[4] h, float[4] g) => (float[4] y, float[4] x, float[4] h) {
+        y = Sum(x, h, g)
+    }"""
+    model = graphs.of_text("delays", text)
     return replace(model, states=(StatePair("h", "x"), StatePair("g", "h")))
 
 

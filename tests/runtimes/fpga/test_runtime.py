@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
 from exporters import install_layout
@@ -25,6 +25,7 @@ from runtimes.fpga.runtime import Fpga
 from runtimes.options import OptionValue, Settings
 from tests.app.analysis.columns.filled import MODEL
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
+from tests.runtimes.graphs import spec
 
 CARD = Settings(device="ia-420f", release="sdk26")
 Save = Callable[[ModelBuilder], ExportedModel]
@@ -36,27 +37,19 @@ def save(tmp_path: Path) -> Save:
         model = builder.model()
         path = tmp_path / "model.onnx"
         onnx.save(model, path)
+        inputs, outputs = (
+            tuple(map(spec, ends)) for ends in (model.graph.input, model.graph.output)
+        )
         return replace(
             MODEL,
             path=str(path),
-            inputs=tuple(spec(value) for value in model.graph.input),
-            outputs=tuple(spec(value) for value in model.graph.output),
-            axes={
-                dim.dim_param: 1
-                for value in model.graph.input
-                for dim in value.type.tensor_type.shape.dim
-                if dim.dim_param
-            },
+            inputs=inputs,
+            outputs=outputs,
+            axes={size: 1 for end in inputs for size in end.shape if isinstance(size, str)},
             states=tuple(StatePair(*pair) for pair in builder.states),
         )
 
     return write
-
-
-def spec(value: onnx.ValueInfoProto) -> TensorSpec:
-    dims = value.type.tensor_type.shape.dim
-    dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type).name
-    return TensorSpec(value.name, dtype, tuple(d.dim_param or d.dim_value for d in dims))
 
 
 def numbers(model: ExportedModel) -> dict[str, np.ndarray]:

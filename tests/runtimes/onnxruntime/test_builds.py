@@ -12,7 +12,6 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from app.contract.graphs import node
 from exporters import install_layout
 from exporters.types import ExportedModel
 from runtimes import registry
@@ -25,7 +24,7 @@ from runtimes.onnxruntime.errors import LaterIrVersion, compile_fault
 from runtimes.onnxruntime.runtime import OrtCpu, OrtEp
 from runtimes.options import Settings
 from tests.runtimes.contract import computes, reference_of
-from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.graphs import Graphs, quantised_conv
 from tests.runtimes.stand_ins.fixtures import Driver
 
 PROVIDERS = {"ort-cuda": "cuda", "ort-tensorrt": "tensorrt"}
@@ -177,7 +176,7 @@ def test_placement_and_precision_come_from_the_profile(graphs: Graphs, call: str
     with OrtCpu().compile(model, {"batch": 1}, replace(settings, precision="int8")) as session:
         assert session.execution.precision == "int8"
     # Without inputs for a run that is recorded.
-    unread = graphs.save("unread", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    unread = graphs.of_text("unread", "(float[4] x) => (float[4] y) { y = Relu(x) }")
     with OrtCpu().compile(unread, {}, settings) as session:
         execution = session.execution
     assert execution.precision == "unknown", "the profile alone has the types"
@@ -200,8 +199,7 @@ def test_a_module_that_lends_no_c_functions_is_called_from_python(
 @pytest.fixture
 def newest_ir(graphs: Graphs) -> int:
     """The latest IR version that this engine opens."""
-    relu = [node("Relu", ["x"], ["y"])]
-    model = at_version(graphs.save("far", relu, [vector("x")], [vector("y")]), 999)
+    model = at_version(graphs.of_text("far", "(float[4] x) => (float[4] y) { y = Relu(x) }"), 999)
     with pytest.raises(Exception) as caught:
         ort.InferenceSession(model.path, providers=["CPUExecutionProvider"])
     fault = compile_fault(caught.value)

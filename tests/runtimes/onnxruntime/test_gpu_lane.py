@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from app.contract.graphs import STEPS, constant, node, streamed
+from app.contract.graphs import STEPS, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
-from exporters.types import ExportedModel, Reference
+from exporters.types import ExportedModel
 from runtimes.base import Device
 from runtimes.cuda import driver
 from runtimes.cuda import runtime as libraries
@@ -25,27 +25,17 @@ from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Request, Settings
 from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import CPU, on_host
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 
 def reshaped(graphs: Graphs) -> ExportedModel:
     """A graph whose shape is an input, which ONNX Runtime's providers take on the host."""
-    x, shape = np.arange(6, dtype=np.float32), np.array([2, 3], np.int64)
-    return graphs.save(
-        "reshaped",
-        [
-            node("Reshape", ["x", "shape"], ["flat"]),
-            node("Relu", ["flat"], ["z"]),
-            node("Reshape", ["z", "back"], ["y"]),
-            node("Add", ["shape", "shape"], ["twice"]),
-        ],
-        [vector("x", "float32", 6), vector("shape", "int64", 2)],
-        [vector("y", "float32", 6), vector("twice", "int64", 2)],
-        [constant("back", np.array([6], np.int64))],
-        references=[({}, Reference({"x": x, "shape": shape}, {"y": x, "twice": 2 * shape}))],
-    )
+    text = """(float[6] x, int64[2] shape) => (float[6] y, int64[2] twice) {
+        flat = Reshape(x, shape) z = Relu(flat) y = Reshape(z, back) twice = Add(shape, shape)
+    }"""
+    return graphs.of_text("reshaped", text, back=[6])
 
 
 def test_what_a_session_has_on_the_host_is_bound_there_and_bound_anew(

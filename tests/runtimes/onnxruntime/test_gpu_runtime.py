@@ -15,7 +15,6 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from app.contract.graphs import CHANNELS, node
 from app.workers.process import prepare
 from exporters.types import Reference
 from runtimes.cuda import options as tf32
@@ -26,7 +25,7 @@ from runtimes.onnxruntime import opening
 from runtimes.onnxruntime.execution import mark_shape_arithmetic
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt, set_tf32_of_process
 from runtimes.options import Settings
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import CPU
 from tests.runtimes.requests import request_of
 
@@ -90,15 +89,12 @@ def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many
     graphs: Graphs,
 ) -> None:
     """Near the end of a GPU's memory the second session is one too many: then one at a time."""
-    dense, open_now, most = graphs.dense, [0], []
-    model = graphs.save(
-        "narrow",
-        [node("Cast", ["x"], ["h"], to=10), node("Cast", ["h"], ["y"], to=1)],
-        dense.inputs,
-        [vector("y", "float32", "batch", CHANNELS)],
-        axes={"batch": 1},
-        references=[({"batch": 1}, Reference({"x": np.ones((1, CHANNELS), np.float32)}, {}))],
-    )
+    open_now, most = [0], []
+    text = """(float[batch,4] x) => (float[batch,4] y) {
+        h = Cast <to = 10> (x) y = Cast <to = 1> (h)
+    }"""
+    reference = Reference({"x": np.ones((1, 4), np.float32)}, {})
+    model = graphs.of_text("narrow", text, reference)
 
     def open_session(prefix: Path | None = None) -> onnxruntime.InferenceSession:
         if open_now[0]:
@@ -124,14 +120,10 @@ def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many
 
 def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> None:
     """The assignment alone does not tell float work on the CPU from arithmetic on shapes."""
-    model = graphs.save(
-        "split",
-        [node("Shape", ["x"], ["s"]), node("Add", ["s", "s"], ["t"]), node("Relu", ["x"], ["y"])],
-        [vector("x", "float32", "batch", 4)],
-        [vector("y", "float32", "batch", 4), vector("t", "int64", 2)],
-        axes={"batch": 1},
-        references=[({"batch": 1}, Reference({"x": np.ones((1, 4), np.float32)}, {}))],
-    )
+    text = """(float[batch,4] x) => (float[batch,4] y, int64[2] t) {
+        s = Shape(x) t = Add(s, s) y = Relu(x)
+    }"""
+    model = graphs.of_text("split", text, Reference({"x": np.ones((1, 4), np.float32)}, {}))
     real = onnxruntime.InferenceSession(model.path, providers=[CPU])
 
     def part(provider: str, op: str) -> SimpleNamespace:

@@ -10,7 +10,6 @@ from array import array
 import numpy as np
 import pytest
 
-from app.contract.graphs import constant, node
 from exporters import install_layout
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -23,7 +22,7 @@ from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
 from tests.checkout import ROOT
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 
 pytestmark = pytest.mark.skipif(
     not (timed.built() and install_layout.extension("runtimes.onnxruntime._native_base")),
@@ -49,13 +48,8 @@ def time_in_c(session: Session, count: int) -> None:
 
 @BUILDS
 def test_a_run_that_fails_in_c_names_the_node(graphs: Graphs, build: str) -> None:
-    model = graphs.save(
-        "gather_outside",
-        [node("Gather", ["table", "x"], ["y"])],
-        [vector("x", "int64", 1)],
-        [vector("y", "float32", 1)],
-        [constant("table", np.arange(4, dtype=np.float32))],
-    )
+    text = "(int64[1] x) => (float[1] y) { y = Gather(table, x) }"
+    model = graphs.of_text("gather_outside", text, table=np.arange(4, dtype=np.float32))
     with opened(model, {}, call="c", build=build) as session:
         session.lanes[0].bind({"x": np.array([7])})
         with pytest.raises(Exception, match="indices element out of data bounds") as exc_info:
@@ -89,13 +83,8 @@ def test_options_reach_the_c_interface(graphs: Graphs, build: str) -> None:
 @pytest.mark.parametrize("flushed", [False, True])
 def test_denormals_are_flushed_in_c_where_that_is_asked_for(graphs: Graphs, flushed: bool) -> None:
     """In a process of its own: the engine decides once for all of its sessions."""
-    model = graphs.save(
-        "halved",
-        [node("Mul", ["x", "half"], ["y"])],
-        [vector("x", "float32", 64)],
-        [vector("y", "float32", 64)],
-        [constant("half", np.full(1, 0.5, np.float32))],
-    )
+    text = "(float[64] x) => (float[64] y) { y = Mul(x, half) }"
+    model = graphs.of_text("halved", text, half=np.full(1, 0.5, np.float32))
     code = """
 import sys
 import numpy as np

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.contract.graphs import CHANNELS, STEPS, constant, node, streamed
+from app.contract.graphs import CHANNELS, STEPS, streamed
 from app.contract.graphs import Graphs as ContractGraphs
 from app.workers.loop import WAIT, Block
 from app.workers.timing import loop_of, timing
@@ -23,7 +23,7 @@ from runtimes.onnxruntime import plugin as plugin_devices
 from runtimes.onnxruntime.runtime import OrtEp
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import RuntimeContract, computes, reference_of, refusal
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 
 OURS = install_layout.module_name("runtimes.fpga.provider")
 BF16 = 0.02
@@ -50,10 +50,9 @@ def test_a_package_s_provider_computes_and_is_named(graphs: Graphs, call: str) -
 
 
 def test_what_the_provider_leaves_to_the_cpu_is_elsewhere(graphs: Graphs) -> None:
-    nodes = [node("Relu", ["x"], ["r"]), node("CumSum", ["r", "axis"], ["y"])]
-    axis = [constant("axis", np.array(0))]
-    mixed_model = graphs.save("ep_mixed", nodes, [vector("x")], [vector("y")], axis)
-    alone = graphs.save("ep_alone", nodes[1:], [vector("r")], [vector("y")], axis)
+    ends = "(float[4] x) => (float[4] y)"
+    mixed_model = graphs.of_text("ep_mixed", f"{ends} {{ r = Relu(x) y = CumSum(r, a) }}", a=0)
+    alone = graphs.of_text("ep_alone", f"{ends} {{ y = CumSum(x, a) }}", a=0)
     for model, expected_ops in ((mixed_model, ["Relu"]), (alone, [])):
         with OrtEp().compile(model, {}, Settings(threads=1, device=OURS)) as session:
             execution = session.execution

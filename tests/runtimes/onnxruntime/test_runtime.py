@@ -10,16 +10,16 @@ import onnx
 import onnxruntime
 import pytest
 
-from app.contract.graphs import constant, node, weights
+from app.contract.graphs import weights
 from exporters.diagnostics import diagnostic
-from exporters.types import ExportedModel, Precision, Reference, StatePair, TensorSpec
+from exporters.types import ExportedModel, Precision, Reference, StatePair
 from runtimes.base import Session
 from runtimes.errors import OutOfMemory, RunFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, refusal
-from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.graphs import Graphs, quantised_conv
 from tests.runtimes.loop_in_c import ENGINE_CALLS
 
 IN_PYTHON = Settings(threads=1, options={"call": "python"})
@@ -34,9 +34,8 @@ def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -
 
 
 def test_an_operator_without_a_kernel_is_unsupported_and_named(graphs: Graphs) -> None:
-    relu = node("Relu", ["x"], ["y"])
-    model = graphs.save("kernel", [relu], [vector("x", "int16")], [vector("y", "int16")])
-    fault = refusal("ort-cpu", model)
+    text = "(int16[4] x) => (int16[4] y) { y = Relu(x) }"
+    fault = refusal("ort-cpu", graphs.of_text("kernel", text))
     assert isinstance(fault, Unsupported)
     assert fault.node == "y_node"
     assert "Relu" in fault.cause
@@ -46,8 +45,7 @@ def test_an_operator_without_a_kernel_is_unsupported_and_named(graphs: Graphs) -
 def test_a_file_newer_than_the_engine_is_unsupported(
     graphs: Graphs, opset: int, ir_version: int
 ) -> None:
-    nodes = [node("Relu", ["x"], ["y"])]
-    model = graphs.save("newer", nodes, [vector("x")], [vector("y")])
+    model = graphs.of_text("newer", "(float[4] x) => (float[4] y) { y = Relu(x) }")
     proto = onnx.load(model.path)
     proto.opset_import[0].version, proto.ir_version = opset, ir_version
     onnx.save(proto, model.path)
@@ -59,14 +57,8 @@ def test_a_file_newer_than_the_engine_is_unsupported(
 def test_an_axis_that_the_graph_cannot_take_fails_in_the_run_and_names_the_node(
     graphs: Graphs,
 ) -> None:
-    model = graphs.save(
-        "reshape",
-        [node("Reshape", ["x", "shape"], ["y"])],
-        [vector("x", "float32", "batch", 4)],
-        [vector("y", "float32", 4, 4)],
-        [constant("shape", np.array([4, 4]))],
-        axes={"batch": 4},
-    )
+    text = "(float[batch,4] x) => (float[4,4] y) { y = Reshape(x, shape) }"
+    model = graphs.of_text("reshape", text, shape=[4, 4])
     with opened(model, batch=3) as session, pytest.raises(Exception) as exc_info:
         session.lanes[0].run()
     fault = session.fault(exc_info.value)
@@ -75,16 +67,10 @@ def test_an_axis_that_the_graph_cannot_take_fails_in_the_run_and_names_the_node(
 
 
 def test_running_out_of_memory_is_told_apart(graphs: Graphs) -> None:
-    nodes = [
-        node("Expand", ["x", "size"], ["wide"]),
-        node("ReduceSum", ["wide"], ["y"], keepdims=0),
-    ]
-    model = graphs.save(
-        "huge",
-        nodes,
-        [vector("x", "float32", 1), vector("size", "int64", 1)],
-        [TensorSpec("y", "float32", ())],
-    )
+    text = """(float[1] x, int64[1] size) => (float y) {
+        wide = Expand(x, size) y = ReduceSum <keepdims = 0> (wide)
+    }"""
+    model = graphs.of_text("huge", text)
     with opened(model) as session:
         lane = session.lanes[0]
         lane.bind({"x": np.ones(1, np.float32), "size": np.array([2**44])})
@@ -94,8 +80,7 @@ def test_running_out_of_memory_is_told_apart(graphs: Graphs) -> None:
 
 
 def test_texts_are_timed_through_the_plain_call(graphs: Graphs) -> None:
-    text = [vector(name, "str") for name in ("x", "y")]
-    model = graphs.save("text", [node("Identity", ["x"], ["y"])], text[:1], text[1:])
+    model = graphs.of_text("text", "(string[4] x) => (string[4] y) { y = Identity(x) }")
     texts = np.array(["a", "bb", "", "量"])
     with opened(model) as session:
         assert "Python values" in session.execution.call_path
@@ -131,14 +116,15 @@ def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) 
 
 def test_what_crashes_or_flatters_is_refused(graphs: Graphs) -> None:
     halves, floats = (
-        graphs.save(
+        graphs.of_text(
             f"lstm_{dtype}",
-            [node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2)],
-            [vector("x", dtype, 1, 1, 4)],
-            [vector("y", dtype, 1, 1, 1, 2)],
-            [constant(n, weights(1, 8, k).astype(dtype)) for n, k in (("w", 4), ("r", 2))],
+            f"""({dtype}[1,1,4] x) => ({dtype}[1,1,1,2] y) {{
+                y = LSTM <hidden_size = 2> (x, w, r)
+            }}""",
+            w=weights(1, 8, 4).astype(of_numpy),
+            r=weights(1, 8, 2).astype(of_numpy),
         )
-        for dtype in ("float16", "float32")
+        for dtype, of_numpy in (("float16", "float16"), ("float", "float32"))
     )
     refusals: list[tuple[ExportedModel, Precision, str]] = [
         (halves, "fp16", "fp32 behind casts"),
@@ -154,17 +140,10 @@ def test_what_crashes_or_flatters_is_refused(graphs: Graphs) -> None:
 
 def counting(graphs: Graphs) -> ExportedModel:
     """Its state grows by one in each run, and with it how many of `x` are found below it."""
-    model = graphs.save(
-        "counting",
-        [
-            node("Add", ["s", "one"], ["next"]),
-            node("Less", ["x", "s"], ["below"]),
-            node("NonZero", ["below"], ["found"]),
-        ],
-        [vector("x"), vector("s", "float32", 1)],
-        [vector("next", "float32", 1), vector("found", "int64", 1, "n")],
-        [constant("one", np.ones(1, np.float32))],
-    )
+    text = """(float[4] x, float[1] s) => (float[1] next, int64[1,n] found) {
+        next = Add(s, one) below = Less(x, s) found = NonZero(below)
+    }"""
+    model = graphs.of_text("counting", text, one=np.ones(1, np.float32))
     return replace(model, states=(StatePair("s", "next"),))
 
 
@@ -185,16 +164,10 @@ def test_the_size_may_change_with_a_state(options: dict[str, OptionValue], graph
 
 @ENGINE_CALLS
 def test_the_size_may_change_at_random(options: dict[str, OptionValue], graphs: Graphs) -> None:
-    model = graphs.save(
-        "random_sizes",
-        [
-            node("RandomNormalLike", ["x"], ["r"], seed=1.0),
-            node("Greater", ["r", "x"], ["above"]),
-            node("NonZero", ["above"], ["found"]),
-        ],
-        [vector("x", "float32", 64)],
-        [vector("found", "int64", 1, "n")],
-    )
+    text = """(float[64] x) => (int64[1,n] found) {
+        r = RandomNormalLike <seed = 1.0> (x) above = Greater(r, x) found = NonZero(above)
+    }"""
+    model = graphs.of_text("random_sizes", text)
     model = replace(model, uncompared=diagnostic("reference_not_deterministic", references="onnx"))
     with OrtCpu().compile(model, {}, Settings(options=options)) as session:
         (lane,) = session.lanes
@@ -209,7 +182,7 @@ def test_the_size_may_change_at_random(options: dict[str, OptionValue], graphs: 
 
 
 def test_quantised_convolutions_are_fused_and_what_stays_in_fp32_is_named(graphs: Graphs) -> None:
-    model = quantised_conv(graphs, "half_quantised", tail="Conv")
+    model = quantised_conv(graphs, "half_quantised", tail="Conv(cd, float_kernel)")
     with OrtCpu().compile(model, {"batch": 1}, Settings(precision="int8")) as session:
         assert "QLinearConv" in {node.op for node in session.execution.placement}
         (warning,) = session.execution.warnings
@@ -226,24 +199,14 @@ def test_a_quantised_file_that_is_not_optimised_runs_in_fp32(graphs: Graphs) -> 
 
 def test_the_precision_is_that_of_the_kernels(graphs: Graphs) -> None:
     """Half precision behind casts, in a file for which there is no such kernel, and integers."""
-    x, ends = weights(1, 4), (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT)
-    behind_casts = [
-        node("Cast", ["x"], ["h"], to=ends[0]),
-        node("MatMul", ["h", "w"], ["p"]),
-        node("Cast", ["p"], ["y"], to=ends[1]),
-    ]
-    for dtype, nodes, precision in (
-        ("float32", behind_casts, "fp32"),
-        ("float16", [node("MatMul", ["x", "w"], ["y"])], "fp32"),
-        ("int64", [node("Add", ["x", "x"], ["y"])], "integer"),
+    behind_casts = "h = Cast <to = 10> (x) p = MatMul(h, w) y = Cast <to = 1> (p)"
+    for kind, dtype, nodes, precision in (
+        ("float", "float32", behind_casts, "fp32"),
+        ("float16", "float16", "y = MatMul(x, w)", "fp32"),
+        ("int64", "", "y = Add(x, x)", "integer"),
     ):
-        model = graphs.save(
-            f"typed_{dtype}",
-            nodes,
-            [vector("x", dtype, 1, 4)],
-            [vector("y", dtype, 1, 4)],
-            [constant("w", weights(4, 4).astype(np.float16))],
-            references=[({}, Reference({"x": x.astype(dtype)}, {}))] if dtype != "int64" else [],
-        )
-        with opened(model) as session:
+        reference = Reference({"x": weights(1, 4).astype(dtype)}, {}) if dtype else None
+        text = f"({kind}[1,4] x) => ({kind}[1,4] y) {{ {nodes} }}"
+        w = weights(4, 4).astype(np.float16)
+        with opened(graphs.of_text(f"typed_{kind}", text, reference, w=w)) as session:
             assert session.execution.precision == precision

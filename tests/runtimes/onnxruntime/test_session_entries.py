@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.contract.graphs import constant, weights
+from app.contract.graphs import weights
 from exporters.diagnostics import codes
-from exporters.types import Precision, Reference, TensorSpec
+from exporters.types import Precision, Reference
 from runtimes import registry
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings, Used
 from runtimes.session import precision as host_cpu
-from tests.exporters.support import nodes_of
 from tests.runtimes.graphs import Graphs, quantised_conv
 from tests.runtimes.loop_in_c import ENGINE_CALLS
 
@@ -119,12 +118,7 @@ def test_a_graph_that_cannot_be_widened_is_measured_and_says_so(
 ) -> None:
     """ONNX Runtime fails to widen weights that two products share."""
     processor(HASWELL)
-    kernel = np.random.default_rng(0).integers(-90, 90, (8, 8)).astype(np.int8)
-    numbers: dict[str, np.ndarray] = {
-        **{"step": np.array(0.05, np.float32), "middle": np.array(128, np.uint8)},
-        **{"zero": np.array(0, np.int8), "k": kernel},
-    }
-    nodes = nodes_of("""
+    text = """(float[batch,8] x) => (float[batch,8] y) {
         xq = QuantizeLinear(x, step, middle) xd = DequantizeLinear(xq, step, middle)
         kd = DequantizeLinear(k, step, zero)
         a = MatMul(xd, kd) aq = QuantizeLinear(a, step, middle)
@@ -132,15 +126,15 @@ def test_a_graph_that_cannot_be_widened_is_measured_and_says_so(
         b = MatMul(xd, kd) bq = QuantizeLinear(b, step, middle)
         bd = DequantizeLinear(bq, step, middle)
         y = Sub(ad, bd)
-    """)
-    model = graphs.save(
+    }"""
+    model = graphs.of_text(
         "entries_shared",
-        nodes,
-        [TensorSpec("x", "float32", ("batch", 8))],
-        [TensorSpec("y", "float32", ("batch", 8))],
-        [constant(name, array) for name, array in numbers.items()],
-        axes={"batch": 1},
-        references=[({"batch": 1}, Reference({"x": weights(1, 8)}, {}))],
+        text,
+        Reference({"x": weights(1, 8)}, {}),
+        step=np.float32(0.05),
+        middle=np.uint8(128),
+        zero=np.int8(0),
+        k=np.random.default_rng(0).integers(-90, 90, (8, 8)).astype(np.int8),
     )
     model = replace(model, precision="int8")
     settings = Settings("int8", threads=1)

@@ -6,17 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, numpy_helper
 
-from app.contract.graphs import constant, node
 from exporters.codec import to_json
 from exporters.diagnostics import codes, diagnostic
-from exporters.types import ExportedModel, Reference, TensorSpec
+from exporters.types import ExportedModel, Reference
 from runtimes.base import Session
 from runtimes.errors import CompileFault, NotAvailable, Unsupported
 from runtimes.openvino.library import library
@@ -25,9 +22,8 @@ from runtimes.openvino.session import compile_fault
 from runtimes.options import OptionValue, Settings
 from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
-from tests.exporters.support import nodes_of
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, computes, reference_of
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 
 
 class TestOpenVinoCpu(RuntimeContract):
@@ -52,19 +48,16 @@ def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node() -> None:
     assert "in its own AddTransformation at node 'sum_node' (index '0' out of range)" in fault.cause
 
 
-@pytest.mark.parametrize("kind", ["float32", "int64"])
-def test_an_input_of_rank_zero_is_fed_as_it_is(graphs: Graphs, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "dtype"), [("float", "float32"), ("int64", "int64")])
+def test_an_input_of_rank_zero_is_fed_as_it_is(graphs: Graphs, kind: str, dtype: str) -> None:
     """Alone, and beside an input of which the size has to be fixed."""
-    scalar, x = TensorSpec("s", kind, ()), vector("x", "float32", "batch", 4)
-    nodes = [
-        node("Cast", ["s"], ["f"], to=TensorProto.FLOAT),
-        node("Mul", ["x", "f"], ["y"]),
-        node("Identity", ["s"], ["z"]),
-    ]
-    ends = [vector("y", "float32", "batch", 4), replace(scalar, name="z")]
-    model = graphs.save(f"ov_scalar_{kind}", nodes, [scalar, x], ends, axes={"batch": 2})
-    alone = graphs.save(f"ov_scalar_alone_{kind}", [nodes[2]], [scalar], [ends[1]])
-    value = np.array(3, kind)
+    text = f"""({kind} s, float[batch,4] x) => (float[batch,4] y, {kind} z) {{
+        f = Cast <to = 1> (s) y = Mul(x, f) z = Identity(s)
+    }}"""
+    model = graphs.of_text(f"ov_scalar_{kind}", text)
+    alone_text = f"({kind} s) => ({kind} z) {{ z = Identity(s) }}"
+    alone = graphs.of_text(f"ov_scalar_alone_{kind}", alone_text)
+    value = np.array(3, dtype)
     with opened(model, batch=2) as session, opened(alone) as lone_session:
         (lane,), (lone_lane,) = session.lanes, lone_session.lanes
         x_values = np.arange(8, dtype=np.float32).reshape(2, 4)
@@ -95,28 +88,16 @@ def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs
 
 def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs) -> None:
     """Neither has a kernel of a float type that the engine tells of."""
-    unit_input = np.ones((1, 4), np.float32)
-    loop = nodes_of("""
+    ones = np.ones((1, 4), np.float32)
+    loop = """(float[1,4] x) => (float[1,4] y) {
         y = Loop(turns, , x) <body = turn (int64 i, bool go, float[1,4] h)
             => (bool on, float[1,4] next) { next = MatMul(h, w) on = Identity(go) }>
-    """)
-    spec = {name: TensorSpec(name, "float32", (1, 4)) for name in "xy"}
-    loop_model = graphs.save(
-        "ov_looped",
-        loop,
-        [spec["x"]],
-        [spec["y"]],
-        [numpy_helper.from_array(np.array(3), "turns"), constant("w", np.eye(4, dtype=np.float32))],
-        references=[({}, Reference({"x": unit_input}, {"y": unit_input}))],
-    )
-    constant_model = graphs.save(
-        "ov_folded",
-        [node("Add", ["w", "w"], ["y"])],
-        [],
-        [spec["y"]],
-        [constant("w", unit_input)],
-        references=[({}, Reference({}, {"y": 2 * unit_input}))],
-    )
+    }"""
+    reference = Reference({"x": ones}, {"y": ones})
+    eye = np.eye(4, dtype=np.float32)
+    loop_model = graphs.of_text("ov_looped", loop, reference, turns=3, w=eye)
+    folded = "() => (float[1,4] y) { y = Add(w, w) }"
+    constant_model = graphs.of_text("ov_folded", folded, Reference({}, {"y": 2 * ones}), w=ones)
     for model in (loop_model, constant_model):
         with opened(model) as session:
             assert session.execution.precision == "unknown"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.contract.graphs import STEPS, node, streamed
+from app.contract.graphs import STEPS, streamed
 from app.workers.output_check import check_lanes
 from exporters.types import PACKAGED, ExportedModel, Precision, Reference, TensorSpec
 from runtimes import registry
@@ -23,7 +23,7 @@ from runtimes.options import OptionValue, Settings
 from runtimes.session.host import HostLane, aligned_zeros
 from runtimes.session.precision import refuse_wider
 from runtimes.session.session_group import Several, compile_sessions
-from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepped import bind_apart, run_all_at_once
 
 SIDES = [
@@ -192,9 +192,7 @@ def test_one_of_two_checks_finds_an_output_that_is_never_written(
         return
     if dtype in ("bool", "int8"):
         value, left = min(value, 1), min(left, 1)
-    model = graphs.save(
-        f"never_{dtype}", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")]
-    )
+    model = graphs.of_text(f"never_{dtype}", "(float[4] x) => (float[4] y) { y = Relu(x) }")
     assert isinstance(model.outputs[0], TensorSpec)
     reference = Reference({"x": np.zeros(1, np.float32)}, {"y": filled(value, dtype)}, (PACKAGED,))
     lane = Idle(filled(left, dtype))

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from app.contract.graphs import constant, node, weights
+from app.contract.graphs import weights
 from exporters.inputs import seeded_inputs
 from exporters.precision.fp8 import to_fp8
 from exporters.precision.graphs import MODEL
@@ -20,7 +20,7 @@ from runtimes.execution import Execution
 from runtimes.options import Settings
 from runtimes.session.precision import refuse_wider
 from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES, TensorRtRtx
-from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.graphs import Graphs, quantised_conv
 from tests.runtimes.torch_factories import WIDTH
 
 pytestmark = pytest.mark.usefixtures("rtx")
@@ -96,21 +96,16 @@ def test_the_gpus_that_can_be_named_are_those_of_the_package(rtx: ModuleType) ->
 
 
 def test_graphs_keep_their_own_types(graphs: Graphs) -> None:
-    half = [vector(name, "float16", 3, 4) for name in ("x", "y")]
-    model = graphs.save("half", [node("Exp", ["x"], ["y"])], half[:1], half[1:])
+    model = graphs.of_text("half", "(float16[3,4] x) => (float16[3,4] y) { y = Exp(x) }")
     assert plan_bytes(replace(model, precision="fp16")) > 10_000
     assert plan_bytes(replace(quantised_conv(graphs, "eight_bit"), precision="int8")) > 10_000
 
 
 def test_every_node_that_the_parser_refuses_is_named(graphs: Graphs) -> None:
-    nodes = [
-        node("Teleport", ["x"], ["a"]),
-        node("Relu", ["a"], ["b"]),
-        node("Unique", ["b"], ["c"]),
-        node("Teleport", ["c"], ["d"]),
-        node("StringNormalizer", ["d"], ["y"]),
-    ]
-    model = graphs.save("refused", nodes, [vector("x")], [vector("y")])
+    text = """(float[4] x) => (float[4] y) {
+        a = Teleport(x) b = Relu(a) c = Unique(b) d = Teleport(c) y = StringNormalizer(d)
+    }"""
+    model = graphs.of_text("refused", text)
     with pytest.raises(Unsupported) as exc_info:
         plan_bytes(model)
     cause = exc_info.value.cause
@@ -121,8 +116,8 @@ def test_every_node_that_the_parser_refuses_is_named(graphs: Graphs) -> None:
 
 
 def test_shapes_that_do_not_fit_are_told_with_the_node_and_the_sizes(graphs: Graphs) -> None:
-    nodes = [node("MatMul", ["x", "w"], ["y"])]
-    model = graphs.save("misfit", nodes, [vector("x")], [vector("y")], [constant("w", weights(5))])
+    text = "(float[4] x) => (float[4] y) { y = MatMul(x, w) }"
+    model = graphs.of_text("misfit", text, w=weights(5))
     with pytest.raises(CompileFault, match=r"MatMul node 'y_node' \(.*4.*5") as exc_info:
         plan_bytes(model)
     assert "Error" not in exc_info.value.cause.replace("API Usage Error", "")
@@ -139,12 +134,8 @@ def test_what_a_gpu_cannot_compute_is_unsupported_with_its_node(graphs: Graphs) 
 
 def test_an_input_that_is_a_shape_is_unsupported_with_its_name(graphs: Graphs) -> None:
     """The engine would read it on the host, with values that its builder must know."""
-    model = graphs.save(
-        "shaped",
-        [node("Reshape", ["x", "shape"], ["y"])],
-        [vector("x", "float32", 6), vector("shape", "int64", 2)],
-        [vector("y", "float32", 2, 3)],
-    )
+    text = "(float[6] x, int64[2] shape) => (float[2,3] y) { y = Reshape(x, shape) }"
+    model = graphs.of_text("shaped", text)
     with pytest.raises(Unsupported, match="'shape'") as error:
         plan_bytes(model)
     assert "ort-cuda" in error.value.remedy
