@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from runtimes.fpga import provider
 from runtimes.fpga.provider.abi import PROVIDER_NAME
@@ -42,13 +42,17 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
+def of_text(text: str, **constants: object) -> onnx.ModelProto:
+    """A model of ONNX's text, as `(float[2,4] x) => (float[2,4] y) { y = Relu(x) }`."""
+    graph = parser.parse_graph(f"g {text}")
+    arrays = {name: np.asarray(value) for name, value in constants.items()}
+    graph.initializer.extend(numpy_helper.from_array(a, name) for name, a in arrays.items())
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+
 def mlp(batch: int | str = 2) -> onnx.ModelProto:
-    return model(
-        [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])],
-        {"x": [batch, 16]},
-        {"y": [batch, 8]},
-        {"w": WEIGHTS},
-    )
+    text = f"(float[{batch},16] x) => (float[{batch},8] y) {{ h = MatMul(x, w) y = Relu(h) }}"
+    return of_text(text, w=WEIGHTS)
 
 
 def rows(seed: int = 0, count: int = 2) -> dict[str, np.ndarray]:

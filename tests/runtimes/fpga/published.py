@@ -9,14 +9,14 @@ import csv
 import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 import numpy as np
 
 from runtimes.execution import AfterCompletion
-from runtimes.fpga.card.compiler import Compiled, Scheduler, compile_graph
+from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.fpga.cards import load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
@@ -174,25 +174,11 @@ def fits_table(predictions: Sequence[Predicted]) -> str:
             (f"the rest, {name} left out", held_out_errors(predictions, g))
             for name, g in GROUPS.items()
         ),
-        ("all rows, every release working ahead", always_ahead_errors(predictions)),
     ):
         sizes = [abs(error) for error in errors]
         worst = max(errors, key=abs)
         lines.append(f"| {name} | {np.mean(sizes):.1f} % | {worst:+.1f} % |")
     return "\n".join(lines)
-
-
-def always_ahead_errors(predictions: Sequence[Predicted]) -> list[float]:
-    """Per cent, if every release worked ahead between spaced requests, constants fitted anew."""
-    ahead_predictions = []
-    for p in predictions:
-        program = p.row.compile()
-        schedule = Scheduler(program.program).after_idle(None)
-        ahead_predictions.append(replace(p, cycles_us=schedule.cycles / program.card.clock_mhz))
-    constants = fit(ahead_predictions)
-    return [
-        p.row.error(float(np.dot(constants, uses(p.row))) + p.cycles_us) for p in ahead_predictions
-    ]
 
 
 def table(predictions: Sequence[Predicted]) -> str:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -184,10 +185,10 @@ LINES = [
 ]
 
 
-def results(folder: Path, **machine: str) -> Path:
+def results(folder: Path, stand_in: str) -> Path:
     run_folder = folder / "results" / "h100"
     run_folder.mkdir(parents=True)
-    (run_folder / MACHINE_FILE).write_text(json.dumps({**MACHINE, **machine}), "utf-8")
+    (run_folder / MACHINE_FILE).write_text(json.dumps({**MACHINE, "stand_in": stand_in}), "utf-8")
     record = Record(run_folder)
     for line in LINES:
         record.add(line)
@@ -199,23 +200,20 @@ def test_the_page_is_that_of_the_results() -> None:
     assert written(text, RESULTS) == text
 
 
-def test_a_runtime_that_started_has_a_row_and_its_failures_are_listed(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\n{EMPTY}\n{END}\nafter\n", "utf-8")
-    assert main([str(page), str(results(tmp_path))]) == 0
+@pytest.mark.parametrize("stand_in", ["", "correct"])
+def test_a_runtime_that_started_has_a_row_and_a_stand_in_is_refused(
+    tmp_path: Path, stand_in: str
+) -> None:
+    page, empty = tmp_path / "page.md", f"before\n{BEGIN}\n{EMPTY}\n{END}\nafter\n"
+    page.write_text(empty, "utf-8")
+    with pytest.raises(SystemExit) if stand_in else nullcontext():
+        main([str(page), str(results(tmp_path, stand_in))])
     text = page.read_text("utf-8")
-    (row,) = [line for line in text.splitlines() if "torch-cuda, version 2.11" in line]
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[:4] == ["2026-12-01", "NVIDIA H100", "13.0", "3.12.1"]
-    assert cells[5:] == ["1", "1", "1"]
-    assert "A/A boundary=device: 1.200" in text
-    assert "tensorrt," not in text and EMPTY not in text
+    assert (text == empty) == bool(stand_in)
+    rows = [line for line in text.splitlines() if "torch-cuda, version 2.11" in line]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    shown = [[*row[:4], *row[5:]] for row in cells]
+    row = ["2026-12-01", "NVIDIA H100", "13.0", "3.12.1", "1", "1", "1"]
+    assert shown == ([] if stand_in else [row])
+    assert ("A/A boundary=device: 1.200" in text) == (not stand_in)
     assert text.startswith("before") and text.endswith("after\n")
-
-
-def test_checks_of_a_stand_in_are_refused(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"{BEGIN}{END}", "utf-8")
-    with pytest.raises(SystemExit):
-        main([str(page), str(results(tmp_path, stand_in="correct"))])
-    assert page.read_text("utf-8") == f"{BEGIN}{END}"

@@ -21,7 +21,6 @@ from runtimes.onnxruntime import native as api
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
 from tests.checkout import ROOT
-from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 
 pytestmark = pytest.mark.skipif(
@@ -71,13 +70,6 @@ def test_options_reach_the_c_interface(graphs: Graphs, build: str) -> None:
         ) as session:
             call_counts[level] = len(session.execution.placement)
     assert call_counts["all"] < call_counts["off"], "fused or folded nodes are gone"
-    reference = reference_of(graphs.dense, 1)
-    for name, value in (("execution_mode", "parallel"), ("memory_arena", False)):
-        options: dict[str, OptionValue] = {"call": "c", "build": build, name: value}
-        with opened(graphs.dense, {"batch": 1}, 2, **options) as session:
-            session.lanes[0].bind(reference.inputs)
-            time_in_c(session, 1)
-            assert agrees(session.lanes[0].outputs(), reference)
 
 
 @pytest.mark.parametrize("flushed", [False, True])

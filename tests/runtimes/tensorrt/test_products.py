@@ -84,15 +84,6 @@ def test_rounded_operands_are_told_in_a_mixed_claim_too() -> None:
     assert stated("unknown", True, (9, 0)) == "unknown"
 
 
-def test_the_nodes_of_a_fused_layer_are_found_whatever_stands_between_them() -> None:
-    layer_text = "[ONNX Layer: c[0]/Conv]"
-    for separator in ("", "\\u001e", "\\u001f"):
-        metadata = f"{layer_text}{separator}[ONNX Layer: n]"
-        text = f'{{"Layers": [{{"Name": "a", "LayerType": "kgen", "Metadata": "{metadata}"}}]}}'
-        (layer,) = described_layers(text)
-        assert layer.nodes == ("c[0]/Conv", "n")
-
-
 def described(*layers: tuple[str, str, str]) -> str:
     """Layers of (name, type, tensors' type) in the form of TensorRT 10."""
     return json.dumps(
@@ -158,7 +149,7 @@ def test_a_layer_is_told_by_the_nodes_that_it_was_made_of() -> None:
             "Name": "conv1 + relu1",
             "LayerType": "CaskConvolution",
             "TacticName": "sm80_xmma_fprop",
-            "Metadata": "[ONNX Layer: c[0]/Conv]\x1f[ONNX Layer: /relu/Relu]\x1e[ONNX Layer: n]",
+            "Metadata": "[ONNX Layer: c[0]]\x1f[ONNX Layer: /r]\x1e[ONNX Layer: n][ONNX Layer: o]",
         },
         {"Name": "Reformatting CopyNode for Input Tensor 0", "LayerType": "Reformat"},
         {"Name": "plain", "LayerType": "NoOp", "TacticName": "", "Metadata": ""},
@@ -172,7 +163,7 @@ def test_a_layer_is_told_by_the_nodes_that_it_was_made_of() -> None:
         }
         for slowest in (1.0, 0.5, 90.0)
     ]
-    nodes = ("c[0]/Conv", "/relu/Relu", "n")
+    nodes = ("c[0]", "/r", "n", "o")
     assert operators.op_times(text, spent_ms) == (
         OpTime("plain", "NoOp", 62.5, "plain"),
         OpTime(" + ".join(nodes), "CaskConvolution", 1000.0, "sm80_xmma_fprop", nodes),

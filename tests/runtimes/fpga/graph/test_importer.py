@@ -8,26 +8,22 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import fuse
 from runtimes.fpga.graph.importer import import_model, load
-from tests.exporters.support import nodes_of
-from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step
-from tests.runtimes.fpga.ort_sessions import model
+from tests.runtimes.fpga.graphs import cnn_step
+from tests.runtimes.fpga.ort_sessions import model, of_text
 
 
-def dynamic() -> ModelBuilder:
+def dynamic() -> onnx.ModelProto:
     """A reshape whose target is computed from the input's own shape."""
-    builder = ModelBuilder()
-    x = builder.input("x", ["batch", 4, 6])
-    shape = builder.add("Shape", x)
-    batch = builder.add("Gather", shape, builder.constant(np.array([0])))
-    target = builder.add("Concat", batch, builder.constant(np.array([24])), axis=0)
-    flat = builder.add("Reshape", x, target)
-    builder.output(builder.add("MatMul", flat, builder.weights(24, 8)), ["batch", 8])
-    return builder
+    text = """(float[batch,4,6] x) => (float[batch,8] y) {
+        shape = Shape(x) batch = Gather(shape, zero) target = Concat <axis = 0> (batch, columns)
+        flat = Reshape(x, target) y = MatMul(flat, w)
+    }"""
+    return of_text(text, zero=[0], columns=[24], w=np.ones((24, 8), np.float32))
 
 
 @pytest.mark.parametrize(
@@ -50,27 +46,19 @@ def test_shapes_that_onnx_infers_nothing_of_are_those_of_the_inputs(
     assert import_model(proto, {}).values["y"].shape == (1, 4, 2, 3)
 
 
-UNDEFINED: dict[str, Any] = {
-    "kernel_shape": [2, 2],
-    "strides": [2, 2],
-    "auto_pad": "VALID",
-    "ceil_mode": 1,
-}
-"""Of a pool: ONNX's text and its shape inference disagree, so the evaluator refuses it."""
-
-
 def test_a_constant_node_that_the_evaluator_cannot_compute_remains_a_node() -> None:
-    nodes = [
-        helper.make_node("MaxPool", ["w"], ["pooled"], "pool", **UNDEFINED),
-        helper.make_node("Add", ["x", "pooled"], ["y"], "add"),
-    ]
-    weights = {"w": np.ones((1, 2, 3, 3), np.float32)}
-    graph = import_model(model(nodes, {"x": [1, 2, 1, 1]}, {"y": None}, weights), {})
+    """ONNX's text of the pool and its shape inference disagree, so the evaluator refuses it."""
+    text = """(float[1,2,1,1] x) => (float[] y) {
+        pooled = MaxPool <kernel_shape = [2, 2], strides = [2, 2], auto_pad = "VALID",
+            ceil_mode = 1> (w)
+        y = Add(x, pooled)
+    }"""
+    graph = import_model(of_text(text, w=np.ones((1, 2, 3, 3), np.float32)), {})
     assert [node.op for node in graph.nodes] == ["MaxPool", "Add"]
 
 
 def test_shape_arithmetic_is_folded_once_the_axes_are_fixed() -> None:
-    graph = import_model(dynamic().model(), {"batch": 3})
+    graph = import_model(dynamic(), {"batch": 3})
     assert [node.op for node in graph.nodes] == ["Reshape", "MatMul"]
     assert graph.constants[graph.nodes[0].inputs[1]].tolist() == [3, 24]
     assert graph.values[graph.outputs[0]].shape == (3, 8)
@@ -78,21 +66,21 @@ def test_shape_arithmetic_is_folded_once_the_axes_are_fixed() -> None:
 
 def test_a_long_table_of_positions_is_gathered_beforehand() -> None:
     """As each BERT does with its token types; onnx's own evaluator stops at 64 entries."""
-    builder = ModelBuilder()
     table, places = np.arange(512.0, dtype=np.float32)[None], np.arange(511, 447, -1)[None]
-    rows = builder.add("GatherElements", builder.constant(table), builder.constant(places), axis=1)
-    builder.output(builder.add("Add", builder.input("x", [1, 64]), rows), [1, 64])
-    graph = import_model(builder.model(), {})
+    text = """(float[1,64] x) => (float[1,64] y) {
+        rows = GatherElements <axis = 1> (table, places) y = Add(x, rows)
+    }"""
+    graph = import_model(of_text(text, table=table, places=places), {})
     assert [node.op for node in graph.nodes] == ["Add"]
-    assert np.array_equal(graph.constants[rows], table[:, 511:447:-1])
+    assert np.array_equal(graph.constants["rows"], table[:, 511:447:-1])
 
 
 def test_an_open_dimension_or_a_wrong_axis_is_named_with_the_flag_that_sets_it() -> None:
     with pytest.raises(Unsupported, match=r"batch.*'x'.*--axis batch=1"):
-        import_model(dynamic().model(), {})
+        import_model(dynamic(), {})
     with pytest.raises(Unsupported, match=r"no axis 'batc'.*: batch$"):
-        import_model(dynamic().model(), {"batch": 1, "batc": 4})
-    relu = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [None, 4]}, {"y": [None, 4]})
+        import_model(dynamic(), {"batch": 1, "batc": 4})
+    relu = of_text("(float[?,4] x) => (float[?,4] y) { y = Relu(x) }")
     with pytest.raises(Unsupported, match=r"--axis x_0=1"):
         import_model(relu, {})
     assert import_model(relu, {"x_0": 5}).values["x"].shape == (5, 4)
@@ -116,26 +104,21 @@ def test_states_come_from_the_file_and_axes_from_its_usual_sizes(tmp_path: Path)
 
 
 def test_constants_are_computed_and_unused_ones_dropped() -> None:
-    nodes = nodes_of("scale = Mul(two, three) unused = Relu(x) y = Mul(x, scale)")
-    numbers = {"two": np.array([2.0], np.float32), "three": np.array([3.0], np.float32)}
-    graph = import_model(model(nodes, {"x": [2, 4]}, {"y": [2, 4]}, numbers), {})
+    text = """(float[2,4] x) => (float[2,4] y) {
+        scale = Mul(two, three) unused = Relu(x) y = Mul(x, scale)
+    }"""
+    graph = import_model(
+        of_text(text, two=np.ones(1, np.float32) * 2, three=np.ones(1, np.float32) * 3), {}
+    )
     assert [node.op for node in graph.nodes] == ["Mul"]
     assert [array.tolist() for array in graph.constants.values()] == [[6.0]]
 
 
 def test_a_local_function_is_taken_apart() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [2, 4])
-    builder.output("y", [2, 4])
-    builder.nodes.append(helper.make_node("Twice", [x], ["y"], domain="mine"))
-    graph = helper.make_graph(builder.nodes, "graph", builder.inputs, builder.outputs)
-    opset = helper.make_opsetid("", 20)
-    function = helper.make_function(
-        "mine", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])], [opset]
-    )
-    model = helper.make_model(
-        graph, opset_imports=[opset, helper.make_opsetid("mine", 1)], functions=[function]
-    )
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 20, "mine": 1]>
+        graph (float[2,4] x) => (float[2,4] y) { y = mine.Twice(x) }
+        <domain: "mine", opset_import: ["": 20]> Twice (a) => (b) { b = Add(a, a) }
+    """)
     assert [node.op for node in import_model(model, {}).nodes] == ["Add"]
 
 
@@ -152,25 +135,18 @@ def test_a_local_function_is_taken_apart() -> None:
     ],
 )
 def test_what_has_no_fixed_shapes_or_order_is_named(text: str, told: str) -> None:
-    (graph_node,) = nodes_of(text)
-    graph_node.name = "here"
-    proto = model(
-        [graph_node], {"x": [4], "flag": []}, {"y": None}, None, 20, {"flag": TensorProto.BOOL}
-    )
+    proto = of_text(f"(float[4] x, bool flag) => (float[] y) {{ [here] {text} }}")
     with pytest.raises(Unsupported, match=told) as exc_info:
         import_model(proto, {})
     assert exc_info.value.node == "here"
 
 
 def test_an_operator_of_another_domain_is_named() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [4])
-    builder.nodes.append(helper.make_node("Magic", [x], ["y"], name="wand", domain="com.magic"))
-    builder.output("y", [4])
-    graph = helper.make_graph(builder.nodes, "graph", builder.inputs, builder.outputs)
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.magic", 1)]
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 20, "com.magic": 1]>
+        graph (float[4] x) => (float[4] y) { [wand] y = com.magic.Magic(x) }
+    """)
     with pytest.raises(Unsupported, match=r"com\.magic\.Magic \(node 'wand'\)"):
-        import_model(helper.make_model(graph, opset_imports=opsets), {})
+        import_model(model, {})
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
@@ -224,5 +200,6 @@ def test_nodes_are_fused(case: str) -> None:
     text, expected = FUSED[case]
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     weights = {name: np.ones(shape, np.float32) for name, shape in SHAPES.items() if name in words}
-    proto = model(nodes_of(text), {"x": [1, 4, 6], "mean": [8]}, {"y": None}, weights)
+    ends = "(float[1,4,6] x, float[8] mean) => (float[] y)"
+    proto = of_text(f"{ends} {{ {text} }}", **weights)
     assert [[n.op for n in group.nodes] for group in fuse(import_model(proto, {}))] == expected

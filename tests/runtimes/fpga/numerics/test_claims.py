@@ -22,13 +22,13 @@ from exporters.worker import export
 from runtimes.fpga import provider
 from runtimes.fpga.numerics.operator import round_bf16
 from tests.checkout import ROOT
-from tests.exporters.support import nodes_of
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
     card_session,
     cpu_session,
     disagreement,
     model,
+    of_text,
     quiet_options,
     taken,
 )
@@ -198,30 +198,21 @@ def test_a_sequence_and_its_steps_give_equal_numbers(kind: str) -> None:
 def test_the_lowest_float32_masks_and_does_not_turn_a_row_into_nan() -> None:
     """torch.finfo(float32).min rounds to minus infinity in bf16, whose softmax would be NaN."""
     lowest = np.finfo(np.float32).min
-    proto = model(
-        nodes_of("scores = Add(x, low) y = Softmax <axis = -1> (scores)"),
-        {"x": [2, 4]},
-        {"y": [2, 4]},
-        {"low": np.array([[lowest] * 4, [0, 0, lowest, lowest]], np.float32)},
-    )
+    ends = "(float[2,4] x) => (float[2,4] y)"
+    low = np.array([[lowest] * 4, [0, 0, lowest, lowest]], np.float32)
+    text = f"{ends} {{ scores = Add(x, low) y = Softmax <axis = -1> (scores) }}"
+    proto = of_text(text, low=low)
     feeds = {"x": np.zeros((2, 4), np.float32)}
     (actual,) = card_session(proto).run(None, feeds)
     np.testing.assert_array_equal(actual, [[0.25] * 4, [0.5, 0.5, 0, 0]])
     # As torch's older exporter writes attention: a row that may look at nothing is guarded.
-    guarded = model(
-        nodes_of("s = Add(x, low) p = Softmax(s) n = IsNaN(p) y = Where(n, zero, p)"),
-        {"x": [2, 4]},
-        {"y": [2, 4]},
-        {
-            "low": np.array([[-np.inf] * 4, [0, 0, -np.inf, -np.inf]], np.float32),
-            "zero": np.array(0, np.float32),
-        },
-    )
+    low = np.array([[-np.inf] * 4, [0, 0, -np.inf, -np.inf]], np.float32)
+    text = f"{ends} {{ s = Add(x, low) p = Softmax(s) n = IsNaN(p) y = Where(n, zero, p) }}"
+    guarded = of_text(text, low=low, zero=np.float32(0))
     (actual,) = card_session(guarded).run(None, feeds)
     np.testing.assert_array_equal(actual, [[0] * 4, [0.5, 0.5, 0, 0]])
-    (infinite,) = card_session(
-        model([helper.make_node("Neg", ["x"], ["y"])], {"x": [1]}, {"y": [1]})
-    ).run(None, {"x": np.array([np.inf], np.float32)})
+    negative = card_session(of_text("(float[1] x) => (float[1] y) { y = Neg(x) }"))
+    (infinite,) = negative.run(None, {"x": np.array([np.inf], np.float32)})
     assert infinite == -np.inf
 
 

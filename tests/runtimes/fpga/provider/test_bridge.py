@@ -5,14 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
 
 from runtimes.fpga import provider
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
-from tests.exporters.support import nodes_of
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
     WEIGHTS,
@@ -20,7 +17,7 @@ from tests.runtimes.fpga.ort_sessions import (
     cpu_session,
     disagreement,
     mlp,
-    model,
+    of_text,
     quiet_options,
     rows,
     taken,
@@ -62,12 +59,9 @@ def test_an_open_dimension_is_left_to_the_cpu_and_can_be_fixed() -> None:
 
 
 def test_other_element_types_are_left_to_the_cpu() -> None:
-    proto = model(
-        [helper.make_node("Add", ["a", "a"], ["b"]), helper.make_node("Add", ["x", "x"], ["y"])],
-        {"a": [4], "x": [4]},
-        {"b": [4], "y": [4]},
-        types={"a": TensorProto.DOUBLE, "b": TensorProto.DOUBLE},
-    )
+    proto = of_text("""(double[4] a, float[4] x) => (double[4] b, float[4] y) {
+        b = Add(a, a) y = Add(x, x)
+    }""")
     session = card_session(proto)
     assert taken(session) == ["Add"]
     assert taken(session, CPU) == ["Add"]
@@ -75,39 +69,27 @@ def test_other_element_types_are_left_to_the_cpu() -> None:
     assert session.run(["b"], feeds)[0][0] == 2.00002
 
 
-def split_graph() -> onnx.ModelProto:
-    """A node that the card has no operator for, beside and between nodes that it takes."""
-    return model(
-        nodes_of("""
-            a = Relu(x) b = CumSum(a, axis) c = Sigmoid(a) d = Add(b, c) e = Tanh(c)
-            y = Mul(d, e)
-        """),
-        {"x": [2, 8]},
-        {"y": [2, 8]},
-        {"axis": np.array(1)},
-    )
-
-
 def test_a_split_graph_is_computed_by_both() -> None:
-    session = card_session(split_graph())
+    """A node that the card has no operator for, beside and between nodes that it takes."""
+    text = """(float[2,8] x) => (float[2,8] y) {
+        a = Relu(x) b = CumSum(a, axis) c = Sigmoid(a) d = Add(b, c) e = Tanh(c)
+        y = Mul(d, e)
+    }"""
+    proto = of_text(text, axis=1)
+    session = card_session(proto)
     assert taken(session) == ["Add", "Mul", "Relu", "Sigmoid", "Tanh"]
     assert taken(session, CPU) == ["CumSum"]
     x = {"x": np.random.default_rng(1).normal(size=(2, 8)).astype(np.float32)}
-    assert not disagreement(session.run(None, x)[0], cpu_session(split_graph()).run(None, x)[0])
+    assert not disagreement(session.run(None, x)[0], cpu_session(proto).run(None, x)[0])
 
 
 def test_a_subgraph_may_read_what_the_card_made() -> None:
-    proto = model(
-        nodes_of("""
-            h = Tanh(x)
-            z = If(p) <then_branch = then () => (float[4] n) { n = Neg(h) },
-                else_branch = other () => (float[4] r) { r = Relu(h) }>
-            y = Add(h, z)
-        """),
-        {"x": [4], "p": []},
-        {"y": [4]},
-        types={"p": TensorProto.BOOL},
-    )
+    proto = of_text("""(float[4] x, bool p) => (float[4] y) {
+        h = Tanh(x)
+        z = If(p) <then_branch = then () => (float[4] n) { n = Neg(h) },
+            else_branch = other () => (float[4] r) { r = Relu(h) }>
+        y = Add(h, z)
+    }""")
     x = np.array([-1, 0.5, 2, 3], np.float32)
     session = card_session(proto)
     assert "Tanh" in taken(session)
@@ -135,12 +117,8 @@ def test_a_bad_option_stops_the_session(texts: dict[str, str], words: str) -> No
 
 def test_parts_that_fit_alone_must_fit_together() -> None:
     """A graph split by a CPU node is several programs on one card."""
-    proto = model(
-        nodes_of("a = MatMul(x, w) b = CumSum(a, axis) y = MatMul(b, v)"),
-        {"x": [1, 8]},
-        {"y": [1, 8]},
-        {"w": WEIGHTS[:8], "v": WEIGHTS[8:], "axis": np.array(1)},
-    )
+    text = "(float[1,8] x) => (float[1,8] y) { a = MatMul(x, w) b = CumSum(a, c) y = MatMul(b, v) }"
+    proto = of_text(text, w=WEIGHTS[:8], v=WEIGHTS[8:], c=1)
     small = {"cores": "1", "block": "8"}
     assert taken(card_session(proto, small | {"tiles": "2"})) == ["MatMul", "MatMul"]
     with pytest.raises(Exception, match="need 2 tiles, the card has 1"):
@@ -148,12 +126,7 @@ def test_parts_that_fit_alone_must_fit_together() -> None:
 
 
 def test_a_failing_kernel_is_an_error_that_names_its_node() -> None:
-    proto = model(
-        [helper.make_node("Gather", ["x", "i"], ["y"], name="pick")],
-        {"x": [4, 3], "i": [1]},
-        {"y": [1, 3]},
-        types={"i": TensorProto.INT64},
-    )
+    proto = of_text("(float[4,3] x, int64[1] i) => (float[1,3] y) { [pick] y = Gather(x, i) }")
     session = card_session(proto)
     assert taken(session) == ["Gather"]
     feeds = {"x": np.ones((4, 3), np.float32), "i": np.array([9])}

@@ -20,8 +20,7 @@ from runtimes.fpga.card.timing import latency_us
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.graph.importer import AXES_KEY, STATES_KEY, import_model
 from runtimes.fpga.provider.graph import claims
-from tests.exporters.support import nodes_of
-from tests.runtimes.fpga.ort_sessions import card_session, model, quiet_options
+from tests.runtimes.fpga.ort_sessions import card_session, of_text, quiet_options
 
 RNG = np.random.default_rng(1)
 
@@ -36,34 +35,27 @@ def unoptimised(proto: onnx.ModelProto) -> tuple[onnxruntime.InferenceSession, G
     return card_session(proto, options=options), provider.compiled_graphs()[-1]
 
 
-def all_attribute_kinds() -> onnx.ModelProto:
-    return model(
-        nodes_of("""
-            [conv] c = Conv <pads = [1, 0, 1, 1, 2, 1]> (x, k)
-            l = LeakyRelu <alpha = 0.25> (c)
-            g = Gelu <approximate = "tanh"> (l)
-            i = Clip(g, , high)
-            r = Reshape(i, target)
-            t = Transpose <perm = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]> (r)
-            s = Reshape(t, steps)
-            y, , cell = LSTM <hidden_size = 2, direction = "reverse", clip = 3.5,
-                activations = ["Sigmoid", "Tanh", "Relu"]> (s, w, u, , , h0)
-        """),
-        {"x": [1, 2, 2, 3, 2], "h0": [1, 4, 2]},
-        {"y": [8, 1, 4, 2], "cell": [1, 4, 2]},
-        {
-            "k": random(2, 2, 1, 2, 2),
-            "high": np.array(2.5, np.float32),
-            "target": np.array([1, 2, 1, 4, 1, 4, 1, 3, 1, 1]),
-            "steps": np.array([8, 4, 3]),
-            "w": random(1, 8, 3),
-            "u": random(1, 8, 2),
-        },
-    )
-
-
 def test_every_kind_of_attribute_and_input_arrives() -> None:
-    proto = all_attribute_kinds()
+    text = """(float[1,2,2,3,2] x, float[1,4,2] h0) => (float[8,1,4,2] y, float[1,4,2] cell) {
+        [conv] c = Conv <pads = [1, 0, 1, 1, 2, 1]> (x, k)
+        l = LeakyRelu <alpha = 0.25> (c)
+        g = Gelu <approximate = "tanh"> (l)
+        i = Clip(g, , high)
+        r = Reshape(i, target)
+        t = Transpose <perm = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]> (r)
+        s = Reshape(t, steps)
+        y, , cell = LSTM <hidden_size = 2, direction = "reverse", clip = 3.5,
+            activations = ["Sigmoid", "Tanh", "Relu"]> (s, w, u, , , h0)
+    }"""
+    proto = of_text(
+        text,
+        k=random(2, 2, 1, 2, 2),
+        high=np.float32(2.5),
+        target=[1, 2, 1, 4, 1, 4, 1, 3, 1, 1],
+        steps=[8, 4, 3],
+        w=random(1, 8, 3),
+        u=random(1, 8, 2),
+    )
     session, read = unoptimised(proto)
     expected = import_model(proto, {})
     for actual, expected_node in zip(read.nodes, expected.nodes, strict=True):
@@ -84,16 +76,11 @@ def test_every_kind_of_attribute_and_input_arrives() -> None:
 
 def step(states: str) -> onnx.ModelProto:
     """One time step of an LSTM whose state comes in and goes out."""
-    proto = model(
-        [
-            helper.make_node(
-                "LSTM", ["x", "w", "r", "", "", "h", "c"], ["y", "h2", "c2"], hidden_size=256
-            )
-        ],
-        {"x": [1, 1, 4], "h": [1, 1, 256], "c": [1, 1, 256]},
-        {"y": [1, 1, 1, 256], "h2": [1, 1, 256], "c2": [1, 1, 256]},
-        {"w": random(1, 1024, 4), "r": random(1, 1024, 256)},
-    )
+    text = """(float[1,1,4] x, float[1,1,256] h, float[1,1,256] c)
+    => (float[1,1,1,256] y, float[1,1,256] h2, float[1,1,256] c2) {
+        y, h2, c2 = LSTM <hidden_size = 256> (x, w, r, , , h, c)
+    }"""
+    proto = of_text(text, w=random(1, 1024, 4), r=random(1, 1024, 256))
     helper.set_model_props(proto, {STATES_KEY: states, AXES_KEY: "{}"})
     return proto
 
