@@ -1,9 +1,9 @@
 """Estimates of a typical process with intervals: quantiles, the mean, bounds of percentiles.
 
 What is quoted is the pseudo-median of the rounds' own order statistics (`intervals.typical`). Its
-interval is the t interval over the rounds, widened to hold the exact rank interval of all samples
-together, these counted as many as are independent: where processes are alike, iterations are what
-is uncertain; where they differ, processes are. Whether the value is shown depends on the number of
+interval is that over the rounds, widened to hold the exact rank interval of all samples together,
+these counted as many as are independent: where processes are alike, iterations are what is
+uncertain; where they differ, processes are. Whether the value is shown depends on the number of
 runs; whether an interval is claimed, on how many independent ones they are worth.
 
 For the mean, as for a quantile, both kinds of chance count: which processes there were, by the
@@ -33,6 +33,7 @@ from app.stats.intervals import (
     reaches,
     round_correlation,
     skewness_of,
+    student_interval,
     t_quantile,
     typical,
 )
@@ -326,7 +327,7 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
     """What a quantile above 0.8 of a typical process is at most, with a confidence of 99 %.
 
     The larger of exp(m + t(R - 1, 0.99) s / sqrt(R)), with m and s of the logarithms of the R
-    rounds' own quantiles and Hall's allowance for their skewness (`interval_between`), and of the
+    rounds' own quantiles and Hall's allowance for their skewness (`student_interval`), and of the
     order statistic that the binomial distribution of as many samples as are independent puts
     above the quantile with 99 %. None where rounds are not sure, with 99 %, to have 20 clusters of
     runs beyond it in the mean (`least_clusters`).
@@ -345,7 +346,7 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
         return Bound(None, f"{independent} of {minimum} independent runs")
     round_values = np.array(round_quantiles(rounds, quantile))
     inflation = correlation_of(round_values, rounds, is_load_sensitive=True).inflation
-    round_interval = interval_between(round_values, _TWO_SIDED, inflation)
+    round_interval = student_interval(round_values, _TWO_SIDED, inflation)
     if round_interval is None:
         return Bound(None, "a latency of 0")
     return Bound(max(round_interval.high, rank_bounds.high))

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.stats.intervals import MINIMUM_ROUNDS, deviation, reaches, skewness_of, spread_limit
+from app.stats.intervals import (
+    MINIMUM_ROUNDS,
+    deviation,
+    interval_between,
+    pairs_beyond,
+    reaches,
+    skewness_of,
+    spread_limit,
+    typical,
+)
 from app.stats.quantiles import CONFIDENCE, needed_samples
 
 if TYPE_CHECKING:
@@ -108,28 +117,32 @@ def rounds_needed(
 ) -> int | None:
     """How many rounds in all give an interval of +-share, if more spread as these do.
 
-    The fewest for which the interval over rounds (`interval_between`), with the deviation and the
-    skewness of these figures and the `inflation` of their correlation, reaches no farther. More
-    rounds than these spread by what the deviation is at most (`spread_limit`). None below three
-    rounds, which tell neither.
+    As many as there are or fewer where their interval (`interval_between`) reaches no farther, else
+    the fewest of which Student's t does, with the `inflation` of their correlation, the most that
+    the deviation may be (`spread_limit`), and the skewness where they are too few for ranks. None
+    below three rounds, which tell neither.
     """
-    if len(figures) < MINIMUM_ROUNDS:
+    interval = interval_between(np.array(figures), confidence, inflation)
+    if interval is None:
         return None
-    logarithms = np.log(np.array(figures))
-    spread = inflation * deviation(logarithms)
-    if not spread:
-        return MINIMUM_ROUNDS
-    skewness, edge = skewness_of(logarithms), math.log1p(share)
-    limit = spread_limit(spread, len(figures) - 1)
+    logarithms, edge = np.log(np.array(figures)), math.log1p(share)
+    spread, count = inflation * deviation(logarithms), len(figures)
+    skewness = skewness_of(logarithms) if spread else 0.0
+    middle = typical(np.array(figures))
+    is_narrow = max(interval.high / middle - 1.0, 1.0 - interval.low / middle) <= share
+    if not is_narrow:
+        spread = spread_limit(spread, count - 1)
 
-    def narrow(rounds: int) -> bool:
-        low_reach, high_reach = reaches(rounds, skewness, confidence)
-        error = (spread if rounds <= len(figures) else limit) / math.sqrt(rounds)
-        return high_reach * error <= edge and -math.expm1(-low_reach * error) <= share
+    def suffice(rounds: int) -> bool:
+        shape = 0.0 if pairs_beyond(rounds, confidence) else skewness
+        return max(reaches(rounds, shape, confidence)) * spread / math.sqrt(rounds) <= edge
 
     # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.
     rounds = max(MINIMUM_ROUNDS, math.floor((1.96 * spread / edge) ** 2))
-    while not narrow(rounds):
+    if is_narrow:
+        return next((n for n in range(rounds, count) if suffice(n)), count)
+    rounds = max(rounds, count + 1)
+    while not suffice(rounds):
         rounds += 1
     return rounds
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2, t
 
 from app.stats.estimates import Estimate
-from app.stats.intervals import interval_between
+from app.stats.intervals import interval_between, typical
 from app.stats.quantiles import Interval
 from app.stats.required_rounds import (
     FIRST_LOOK,
@@ -143,11 +143,10 @@ def test_so_many_rounds_are_the_fewest_that_give_the_interval(spread: float) -> 
 
 @pytest.mark.parametrize("unlucky", [1.1, 1.3, 2.0])
 def test_as_many_as_there_are_suffice_just_where_their_interval_is_narrow(unlucky: float) -> None:
-    """A process that was unlucky skews the interval, and the number of rounds follows it."""
     figures = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.0 * unlucky]
     interval = interval_between(np.array(figures))
     assert interval is not None
-    middle = float(np.exp(np.mean(np.log(figures))))
+    middle = typical(np.array(figures))
     half_width = max(interval.high / middle - 1.0, 1.0 - interval.low / middle)
     enough = rounds_needed(figures, share=half_width * (1 + 1e-9))
     assert enough is not None and enough <= len(figures)
