@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, parser
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from tests.files.kinds import (
     FLOAT,
@@ -24,74 +24,61 @@ from tests.files.kinds import (
 )
 
 _HIDDEN_SIZE, _HEADS, _GROUPS, _HEAD, _VOCABULARY = 64, 4, 2, 16, 97
+Constants = dict[str, np.ndarray]
 
 
-def _product(name: str, source: str, rows: int, columns: int, bits: int) -> tuple[list, list]:
-    """A matrix as float32, or as MatMulNBits in blocks of 32; its nodes and constants."""
-    weights = draw(rows, columns, seed=len(name) + rows, scale=0.1)
+def _product(name: str, source: str, rows: int, columns: int, bits: int) -> tuple[str, Constants]:
+    """A matrix as float32, or as MatMulNBits in blocks of 32: its node and its weights."""
     if not bits:
-        return [node("MatMul", [source, f"{name}.w"], [name])], [constant(f"{name}.w", weights)]
+        weights = draw(rows, columns, seed=len(name) + rows, scale=0.1)
+        return f"{name} = MatMul({source}, {name}__w)", {f"{name}__w": weights}
     blocks = rows // 32
-    packed_weights = (
-        np.random.default_rng(rows).integers(0, 256, (columns, blocks, 16)).astype(np.uint8)
-    )
+    packed = np.random.default_rng(rows).integers(0, 256, (columns, blocks, 16)).astype(np.uint8)
     scales = np.full(columns * blocks, 0.01, np.float32)
-    product_node = node(
-        "MatMulNBits",
-        [source, f"{name}.q", f"{name}.s"],
-        [name],
-        domain=MICROSOFT,
-        K=rows,
-        N=columns,
-        bits=4,
-        block_size=32,
-    )
-    return [product_node], [constant(f"{name}.q", packed_weights), constant(f"{name}.s", scales)]
+    node_text = f"""{name} = com.microsoft.MatMulNBits
+        <K = {rows}, N = {columns}, bits = 4, block_size = 32> ({source}, {name}__q, {name}__s)"""
+    return node_text, {f"{name}__q": packed, f"{name}__s": scales}
 
 
-def _lengths() -> tuple[list[NodeProto], list[TensorProto]]:
-    """The lengths that GroupQueryAttention takes, from the mask, as the builder computes them."""
-    nodes = parser.parse_graph("""lengths () => () {
-        sums = ReduceSum <keepdims = 0> (attention_mask, last) less = Sub(sums, one)
-        seqlens_k = Cast <to = 6> (less) shape = Shape(attention_mask)
-        length = Gather(shape, second) total = Cast <to = 6> (length)
-    }""").node
-    values = {"last": [1], "one": [1], "second": 1}
-    return [*nodes], [constant(name, np.array(number)) for name, number in values.items()]
+LENGTHS = """sums = ReduceSum <keepdims = 0> (attention_mask, last) less = Sub(sums, one)
+    seqlens_k = Cast <to = 6> (less) shape = Shape(attention_mask)
+    length = Gather(shape, second) total = Cast <to = 6> (length)"""
+"""The lengths that GroupQueryAttention takes, from the mask, as the builder computes them."""
 
 
 def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelProto:
     """A decoder with its caches: RMS norms in the default domain, grouped attention, a gate."""
-    nodes, constants = _lengths()
-    nodes.append(node("Gather", ["table", "input_ids"], ["hidden.0"]))
-    constants.append(constant("table", draw(_VOCABULARY, _HIDDEN_SIZE, seed=1)))
-    constants.append(constant("cos", np.cos(np.outer(np.arange(512), np.ones(8))).astype("f4")))
-    constants.append(constant("sin", np.sin(np.outer(np.arange(512), np.ones(8))).astype("f4")))
-    inputs = [
-        value("input_ids", INT64, ["batch_size", "sequence_length"]),
-        value("attention_mask", INT64, ["batch_size", "total_sequence_length"]),
-    ]
-    if positions:
-        inputs.append(value("position_ids", INT64, ["batch_size", "sequence_length"]))
-    outputs = [value("logits", FLOAT, ["batch_size", "sequence_length", _VOCABULARY])]
+    tokens, cache = "batch_size,sequence_length", f"batch_size,{_GROUPS},%s_sequence_length,{_HEAD}"
+    ends = [f"int64[{tokens}] input_ids", "int64[batch_size,total_sequence_length] attention_mask"]
+    ends += [f"int64[{tokens}] position_ids"] if positions else []
+    outputs = [f"float[{tokens},{_VOCABULARY}] logits"]
+    nodes = [LENGTHS, "hidden__0 = Gather(table, input_ids)"]
+    angles = np.outer(np.arange(512), np.ones(8))
+    constants: Constants = {"last": np.array([1]), "one": np.array([1]), "second": np.array(1)}
+    constants["table"] = draw(_VOCABULARY, _HIDDEN_SIZE, seed=1)
+    constants |= {"cos": np.cos(angles).astype("f4"), "sin": np.sin(angles).astype("f4")}
     for layer in range(layers):
-        past_names = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
-        present = [f"present.{layer}.{part}" for part in ("key", "value")]
-        inputs += [
-            value(n, FLOAT, ["batch_size", _GROUPS, "past_sequence_length", _HEAD])
-            for n in past_names
-        ]
-        outputs += [
-            value(n, FLOAT, ["batch_size", _GROUPS, "total_sequence_length", _HEAD])
-            for n in present
-        ]
-        more, weights = _layer(layer, past_names, present, bits, positions)
-        nodes += more
-        constants += weights
+        for part in ("key", "value"):
+            ends.append(f"float[{cache % 'past'}] past_key_values__{layer}__{part}")
+            outputs.append(f"float[{cache % 'total'}] present__{layer}__{part}")
+        layer_nodes, weights = _layer(layer, bits, positions)
+        nodes += layer_nodes
+        constants |= weights
     last, weights = _product("logits", "normed", _HIDDEN_SIZE, _VOCABULARY, 0)
-    nodes += [_norm(f"hidden.{layers}", "gamma.last", "normed"), *last]
-    constants += [constant("gamma.last", np.ones(_HIDDEN_SIZE, np.float32)), *weights]
-    return model(nodes, inputs, outputs, constants, 21, 10, [(MICROSOFT, 1)])
+    nodes += [_norm(f"hidden__{layers}", "gamma__last", "normed"), last]
+    constants |= {"gamma__last": np.ones(_HIDDEN_SIZE, np.float32), **weights}
+    text = f"({', '.join(ends)}) => ({', '.join(outputs)}) {{ {' '.join(nodes)} }}"
+    proto = written(text, 21, 10, [(MICROSOFT, 1)], **constants)
+    for named in (*proto.graph.input, *proto.graph.output, *proto.graph.initializer):
+        named.name = _dotted(named.name)
+    for each in proto.graph.node:
+        each.input[:], each.output[:] = map(_dotted, each.input), map(_dotted, each.output)
+    return proto
+
+
+def _dotted(name: str) -> str:
+    """ONNX's text has no dots in names."""
+    return name.replace("__", ".")
 
 
 def half(**options: Any) -> ModelProto:
@@ -121,65 +108,50 @@ def open_head() -> ModelProto:
     return decoder_model
 
 
-def _norm(source: str, gamma: str, target: str) -> NodeProto:
-    return node("SimplifiedLayerNormalization", [source, gamma], [target], axis=-1, epsilon=1e-5)
+def _norm(source: str, gamma: str, target: str) -> str:
+    attributes = "<axis = -1, epsilon = 0.00001>"
+    return f"{target} = SimplifiedLayerNormalization {attributes} ({source}, {gamma})"
 
 
-def _layer(
-    layer: int, past_names: Sequence[str], present: Sequence[str], bits: int, positions: bool
-) -> tuple[list[NodeProto], list[TensorProto]]:
-    p, width = f"l{layer}.", _GROUPS * _HEAD
-    nodes = [_norm(f"hidden.{layer}", f"{p}gamma", f"{p}n")]
-    constants = [constant(f"{p}gamma", np.ones(_HIDDEN_SIZE, np.float32))]
-    constants.append(constant(f"{p}gamma2", np.ones(_HIDDEN_SIZE, np.float32)))
-
-    def product(name: str, source: str, rows: int, columns: int) -> None:
-        product_nodes, weights = _product(f"{p}{name}", source, rows, columns, bits)
-        nodes.extend(product_nodes)
-        constants.extend(weights)
-
-    product("q", f"{p}n", _HIDDEN_SIZE, _HEADS * _HEAD)
-    product("k", f"{p}n", _HIDDEN_SIZE, width)
-    product("v", f"{p}n", _HIDDEN_SIZE, width)
-    query, key = f"{p}q", f"{p}k"
-    if positions:
-        for name in ("q", "k"):
-            tables = ["position_ids", "cos", "sin"]
-            nodes.append(
-                node("RotaryEmbedding", [f"{p}{name}", *tables], [f"{p}{name}r"], domain=MICROSOFT)
-            )
-        query, key = f"{p}qr", f"{p}kr"
-    tables = [] if positions else ["cos", "sin"]
-    nodes.append(
-        node(
-            "GroupQueryAttention",
-            [query, key, f"{p}v", *past_names, "seqlens_k", "total", *tables],
-            [f"{p}a", *present],
-            domain=MICROSOFT,
-            num_heads=_HEADS,
-            kv_num_heads=_GROUPS,
-            do_rotary=0 if positions else 1,
-        )
+def _layer(layer: int, bits: int, positions: bool) -> tuple[list[str], Constants]:
+    p, width = f"l{layer}__", _GROUPS * _HEAD
+    ones = np.ones(_HIDDEN_SIZE, np.float32)
+    constants: Constants = {f"{p}gamma": ones, f"{p}gamma2": ones}
+    products = {}
+    for name, source, rows, columns in (
+        ("q", "n", _HIDDEN_SIZE, _HEADS * _HEAD),
+        ("k", "n", _HIDDEN_SIZE, width),
+        ("v", "n", _HIDDEN_SIZE, width),
+        ("o", "a", _HEADS * _HEAD, _HIDDEN_SIZE),
+        ("gate", "m", _HIDDEN_SIZE, 128),
+        ("up", "m", _HIDDEN_SIZE, 128),
+        ("down", "gated", 128, _HIDDEN_SIZE),
+    ):
+        products[name], weights = _product(f"{p}{name}", f"{p}{source}", rows, columns, bits)
+        constants |= weights
+    turns = [
+        f"{p}{name}r = com.microsoft.RotaryEmbedding({p}{name}, position_ids, cos, sin)"
+        for name in ("q", "k")
+    ]
+    turned, tables = ("r", "") if positions else ("", ", cos, sin")
+    past, present = (
+        ", ".join(f"{cache}__{layer}__{part}" for part in ("key", "value"))
+        for cache in ("past_key_values", "present")
     )
-    product("o", f"{p}a", _HEADS * _HEAD, _HIDDEN_SIZE)
-    skip = [f"hidden.{layer}", f"{p}o", f"{p}gamma2"]
-    nodes.append(
-        node(
-            "SkipSimplifiedLayerNormalization",
-            skip,
-            [f"{p}m", "", "", f"{p}sum"],
-            domain=MICROSOFT,
-            epsilon=1e-5,
-        )
-    )
-    product("gate", f"{p}m", _HIDDEN_SIZE, 128)
-    product("up", f"{p}m", _HIDDEN_SIZE, 128)
-    nodes.append(node("Sigmoid", [f"{p}gate"], [f"{p}sig"]))
-    nodes.append(node("Mul", [f"{p}gate", f"{p}sig"], [f"{p}silu"]))
-    nodes.append(node("Mul", [f"{p}silu", f"{p}up"], [f"{p}gated"]))
-    product("down", f"{p}gated", 128, _HIDDEN_SIZE)
-    nodes.append(node("Add", [f"{p}sum", f"{p}down"], [f"hidden.{layer + 1}"]))
-    return nodes, constants
+    attention = f"""{p}a, {present} = com.microsoft.GroupQueryAttention
+        <num_heads = {_HEADS}, kv_num_heads = {_GROUPS}, do_rotary = {int(not positions)}>
+        ({p}q{turned}, {p}k{turned}, {p}v, {past}, seqlens_k, total{tables})"""
+    skip = f"""{p}m, , , {p}sum = com.microsoft.SkipSimplifiedLayerNormalization
+        <epsilon = 0.00001> (hidden__{layer}, {p}o, {p}gamma2)"""
+    gate = f"""{p}sig = Sigmoid({p}gate) {p}silu = Mul({p}gate, {p}sig)
+        {p}gated = Mul({p}silu, {p}up)"""
+    return [
+        _norm(f"hidden__{layer}", f"{p}gamma", f"{p}n"),
+        *(products[name] for name in "qkv"),
+        *(turns if positions else ()),
+        *(attention, products["o"], skip, products["gate"], products["up"], gate),
+        *(products["down"], f"hidden__{layer + 1} = Add({p}sum, {p}down)"),
+    ], constants
 
 
 def _direct_lengths() -> ModelProto:
