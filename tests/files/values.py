@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from tests.files.kinds import (
     FLOAT,
-    INT64,
     LEARNED,
-    STRING,
     constant,
     draw,
     model,
@@ -47,46 +44,22 @@ def _decoder_model() -> ModelProto:
 def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
     """As skl2onnx writes a pipeline: a column of text and one of numbers, encoded and scaled, a
     linear classifier, and a map of its probabilities for each row."""
-    kind, names = ("strings", ["no", "yes"]) if labels == "strings" else ("ints", [0, 1])
-    classes: dict[str, Any] = {f"classlabels_{kind}": names}
-    nodes = [
-        node(
-            "OneHotEncoder",
-            ["city"],
-            ["hot"],
-            domain=LEARNED,
-            cats_strings=["Berlin", "Lima", "Oslo"],
-            zeros=1,
-        ),
-        node("Reshape", ["hot", "flat"], ["wide"]),
-        node("Scaler", ["age"], ["scaled"], domain=LEARNED, offset=[40.0], scale=[0.1]),
-        node("Concat", ["wide", "scaled"], ["features"], axis=1),
-        node(
-            "LinearClassifier",
-            ["features"],
-            ["label", "scores"],
-            domain=LEARNED,
-            coefficients=[0.3, -0.2, 0.5, 0.7, -0.3, 0.2, -0.5, -0.7],
-            intercepts=[0.1, -0.1],
-            post_transform="SOFTMAX",
-            multi_class=1,
-            **classes,
-        ),
-    ]
-    label = value("label", STRING if labels == "strings" else INT64, ["batch"])
-    if zipped:
-        keys: dict[str, Any] = {
-            f"classlabels_{'strings' if kind == 'strings' else 'int64s'}": names
-        }
-        nodes.append(node("ZipMap", ["scores"], ["probabilities"], domain=LEARNED, **keys))
-        key = STRING if labels == "strings" else INT64
-        zipped_type = helper.make_map_type_proto(key, helper.make_tensor_type_proto(FLOAT, []))
-        last = helper.make_value_info("probabilities", helper.make_sequence_type_proto(zipped_type))
-    else:
-        last = value("scores", FLOAT, ["batch", 2])
-    inputs = [value("city", STRING, ["batch", 1]), value("age", FLOAT, ["batch", 1])]
-    constants = [constant("flat", np.array([-1, 3]))]
-    return model(nodes, inputs, [label, last], constants, domains=_LEARNED_OPSETS)
+    is_text = labels == "strings"
+    kind, names = ("string", '["no", "yes"]') if is_text else ("int64", "[0, 1]")
+    keys = "strings" if is_text else "int64s"
+    last = f"seq(map({kind}, float)) probabilities" if zipped else "float[batch,2] scores"
+    zipping = f"probabilities = ai.onnx.ml.ZipMap <classlabels_{keys} = {names}> (scores)"
+    text = f"""(string[batch,1] city, float[batch,1] age) => ({kind}[batch] label, {last}) {{
+        hot = ai.onnx.ml.OneHotEncoder <cats_strings = ["Berlin", "Lima", "Oslo"], zeros = 1> (city)
+        wide = Reshape(hot, flat) scaled = ai.onnx.ml.Scaler <offset = [40.0], scale = [0.1]> (age)
+        features = Concat <axis = 1> (wide, scaled)
+        label, scores = ai.onnx.ml.LinearClassifier
+            <coefficients = [0.3, -0.2, 0.5, 0.7, -0.3, 0.2, -0.5, -0.7], intercepts = [0.1, -0.1],
+            post_transform = "SOFTMAX", multi_class = 1,
+            classlabels_{"strings" if is_text else "ints"} = {names}> (features)
+        {zipping if zipped else ""}
+    }}"""
+    return written(text, 17, 8, _LEARNED_OPSETS, flat=np.array([-1, 3]))
 
 
 def _words(opset: int = 20) -> ModelProto:
