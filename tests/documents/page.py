@@ -50,34 +50,6 @@ class Statement:
     reason: str
 
 
-@dataclass(frozen=True)
-class Operator:
-    """One operator of the character-level CNN: sizes without the batch; a layer norm's weight is
-    the size of its gain."""
-
-    block: str
-    operator: str
-    input: tuple[int, ...]
-    weight: tuple[int, ...]
-    output: tuple[int, ...]
-
-    @property
-    def parameters(self) -> int:
-        """With a bias for each output channel, and for each gain of a layer norm."""
-        if not self.weight:
-            return 0
-        biases = prod(self.weight) if self.operator == "layernorm" else self.weight[0]
-        return prod(self.weight) + biases
-
-    @property
-    def macs(self) -> int:
-        """Of convolutions and linear layers; what else computes is no product with weights."""
-        if self.operator not in ("conv1d", "linear"):
-            return 0
-        positions = self.output[1] if self.operator == "conv1d" else 1
-        return prod(self.weight) * positions
-
-
 def rows_of(name: str) -> list[dict[str, str]]:
     """The rows of a CSV file; lines that begin with # are its comments."""
     lines = (PUBLISHED / name).read_text("utf-8").splitlines()
@@ -88,20 +60,6 @@ def statements() -> list[Statement]:
     return [Statement(**row) for row in rows_of("document_statements.csv")]
 
 
-def operators() -> list[Operator]:
-    """Those of the character-level CNN in its order."""
-    return [
-        Operator(
-            row["block"],
-            row["operator"],
-            _sizes(row["input"]),
-            _sizes(row["weight"]),
-            _sizes(row["output"]),
-        )
-        for row in rows_of("char_cnn_operators.csv")
-    ]
-
-
 @cache
 def catalogue() -> dict[str, dict[str, str]]:
     """The rows of our catalogue by name."""
@@ -109,8 +67,24 @@ def catalogue() -> dict[str, dict[str, str]]:
     return {row["name"]: row for row in csv.DictReader(file.splitlines())}
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(word) for word in text.split("x")) if text else ()
+def _char_cnn_counts() -> tuple[int, int]:
+    """Parameters and multiply-accumulates of the character-level CNN, from its printed sizes.
+
+    A bias for each output channel, and for each gain of a layer norm; what is no convolution and
+    no linear layer computes no product with weights.
+    """
+    parameters = macs = 0
+    for row in rows_of("char_cnn_operators.csv"):
+        if not row["weight"]:
+            continue
+        weight, output = (
+            [int(size) for size in row[key].split("x")] for key in ("weight", "output")
+        )
+        parameters += prod(weight)
+        parameters += prod(weight) if row["operator"] == "layernorm" else weight[0]
+        if row["operator"] in ("conv1d", "linear"):
+            macs += prod(weight) * (output[1] if row["operator"] == "conv1d" else 1)
+    return parameters, macs
 
 
 PAGE = ROOT / "docs" / "studies.md"
@@ -207,10 +181,10 @@ def _counts() -> Iterator[str]:
         f"dlmark: {counted(len(zoo), 'network')} with their published top-1; {equal_count} have "
         "the published number of parameters"
     )
-    every, row = operators(), catalogue()["char_cnn"]
+    (parameters, macs), row = _char_cnn_counts(), catalogue()["char_cnn"]
     yield (
-        f"character-level CNN: {sum(layer.parameters for layer in every):,} parameters and "
-        f"{sum(layer.macs for layer in every):,} multiply-accumulates follow from the printed "
+        f"character-level CNN: {parameters:,} parameters and "
+        f"{macs:,} multiply-accumulates follow from the printed "
         f"sizes; the model has {int(row['parameters']):,} and {int(row['macs']):,}"
     )
 

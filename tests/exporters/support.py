@@ -184,30 +184,6 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
     return st.from_type(hint)
 
 
-TOLERANCE = 1e-4
-
-
-def assert_batch_is_symbolic_and_right(
-    worker: WorkerProcess, name: str, batches: tuple[int, ...] = (2, 5)
-) -> None:
-    """Export, see `batch` first in every input and output, and run at each of `batches`."""
-    points = tuple({"batch": batch} for batch in batches)
-    model = worker.export(ExportRequest(name, points=points))
-    graph = onnx.load(model.path).graph
-    for value in (*graph.input, *graph.output):
-        sizes = value.type.tensor_type.shape.dim
-        assert sizes[0].dim_param == "batch"
-        assert all(size.dim_value > 0 for size in sizes[1:])
-    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    assert len(model.references) == len(points)
-    for path in model.references.values():
-        reference = load_reference(path)
-        (actual,) = session.run(["y"], dict(reference.inputs))
-        expected = reference.outputs["y"]
-        assert actual.shape == expected.shape
-        assert np.abs(actual - expected).max() <= TOLERANCE * np.abs(expected).max()
-
-
 def sized(folder: Path, model: ModelProto) -> Outline:
     """What is found of a file with this graph."""
     onnx.save(model, folder / "model.onnx")

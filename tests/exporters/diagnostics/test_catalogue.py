@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from string import Formatter
@@ -11,7 +10,6 @@ import pytest
 
 from exporters import diagnostics as catalogue
 from exporters import diagnostics as rendering
-from exporters.codec import from_json, to_json
 from exporters.diagnostics import (
     SEVERITIES,
     UNITS,
@@ -122,13 +120,6 @@ def test_parameters_of_another_version_are_shown_as_they_are(parameters: dict[st
 def test_an_unknown_code_is_shown_with_its_parameters() -> None:
     finding = Diagnostic("clock_slew", "error", "", {"ticks": 4, "names": ("a", "b")})
     assert rendering.text(finding) == "Clock slew (ticks = 4, names = a and b)."
-
-
-def test_diagnostics_cross_pipes_and_journals() -> None:
-    finding = own("a", 2, 12.5, 0.05, "up", "x")
-    back = from_json(Diagnostic, json.loads(json.dumps(to_json(finding))))
-    assert rendering.text(back) == rendering.text(finding)
-    assert (back.code, back.severity, back.subject) == ("own", "warning", "a")
 
 
 def test_groups_are_by_code_and_name_each_case_once() -> None:

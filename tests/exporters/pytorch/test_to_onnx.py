@@ -43,6 +43,7 @@ from exporters.validation import relative_error
 from exporters.worker import export
 from runtimes.pytorch.session import build_module
 from tests.checkout import ROOT
+from tests.exporters.pytorch.agreement import assert_agrees
 from tests.exporters.support import WorkerProcess, only_reference
 
 MODELS = ["cnn_tiny", "cnn_tiny_seq", "lstm_tiny", "lstm_tiny_seq", "mlp"]
@@ -92,13 +93,8 @@ def test_references_hold_at_sizes_that_the_exporter_did_not_trace(
     worker: WorkerProcess, name: str, point: dict[str, int]
 ) -> None:
     model, _ = _export(worker, name, point)
+    assert_agrees(model, point)
     reference = only_reference(model)
-    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    results = session.run([spec.name for spec in model.outputs], dict(reference.inputs))
-    for spec, actual in zip(model.outputs, results, strict=True):
-        assert actual.shape == spec.shape_at(point)
-        expected = reference.outputs[spec.name]
-        assert np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
     for pair in model.states:
         assert np.all(reference.inputs[pair.input].std() > 0.5), "a state of zeros hides faults"
 
@@ -141,12 +137,7 @@ DEFINITION = Definition(
 )
 
 
-class _Branching(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x if x.sum() > 0 else -x
-
-
-def test_a_module_that_cannot_be_exported_is_refused_by_what_it_does() -> None:
+def test_a_module_that_cannot_be_exported_is_refused_by_its_axes() -> None:
     two_axes = replace(
         DEFINITION,
         inputs=(*DEFINITION.inputs, TensorSpec("z", "float32", ("rows", 4))),
@@ -154,8 +145,6 @@ def test_a_module_that_cannot_be_exported_is_refused_by_what_it_does() -> None:
     )
     with pytest.raises(ExportError, match="'batch' and 'rows'"):
         to_onnx(two_axes, _Sum().eval(), {"y": ("batch", 4)})
-    with pytest.raises(ExportError, match="small"):
-        to_onnx(DEFINITION, _Branching().eval(), {"y": ("batch", 4)})
     with pytest.raises(ExportError, match="dimension 0 of output 'y'"):
         output_shapes(["y"], ({"batch": 1}, {"batch": 3}), [[(2, 4)], [(9, 4)]])
 
@@ -299,14 +288,6 @@ def test_every_model_has_its_line_and_its_sizes() -> None:
     for row in rows:
         assert int(row["parameters_with_buffers"]) >= int(row["parameters"]) >= 0
         assert row["macs"].isdecimal(), row["name"]
-
-
-def test_the_zoo_has_the_published_parameters() -> None:
-    published_text = files("assets").joinpath("published", "gluon_zoo.csv").read_text("utf-8")
-    own_rows = {row["name"]: row for row in csv.DictReader(COMMITTED.splitlines())}
-    for row in csv.DictReader(published_text.splitlines()):
-        own_count = own_rows[row["model"]]["parameters_with_buffers"]
-        assert own_count == row["parameters_with_running_stats"], row["model"]
 
 
 def _mlp_weights() -> dict[str, Tensor]:
