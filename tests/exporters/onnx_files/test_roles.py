@@ -29,42 +29,42 @@ def _drawn(path: Path, text: str) -> dict[str, np.ndarray]:
     return arrays
 
 
+CONSTANTS = (
+    "zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> () "
+    + " ".join(f"c{n} = Constant <value = int64[1] {{{n}}}> ()" for n in range(4))
+)
+
+
 def _model(inputs: str, nodes: str, outputs: str = "float[] y", functions: str = "") -> str:
+    """The nodes may read `zero`, `one` and, as vectors of one number, `c0` to `c3`."""
     opsets = '"" : 17, "own" : 1, "com.microsoft" : 1'
     head = f"<ir_version: 9, opset_import: [{opsets}]>"
-    return f"{head} g ({inputs}) => ({outputs}) {{ {nodes} }} {functions}"
+    return f"{head} g ({inputs}) => ({outputs}) {{ {CONSTANTS} {nodes} }} {functions}"
 
 
-COUNT = """zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> ()
-    s = Shape(x) t = Gather(s, one) r = Range(zero, t, one)"""
-INDEX = "y = Gather <axis = 1> (x, n)"
-PARTS = " ".join(f"c{n} = Constant <value = int64[1] {{{n}}}> ()" for n in range(4)) + " ".join(
-    f" p{n} = Slice(n, c{n}, c{n + 1})" for n in range(3)
-)
-LENGTHS: dict[str, tuple[str, str, float | list[float]]] = {
+COUNT = "s = Shape(x) t = Gather(s, one) r = Range(zero, t, one)"
+PARTS = " ".join(f"p{n} = Slice(n, c{n}, c{n + 1})" for n in range(3))
+VALUES: dict[str, tuple[str, str, list[float]]] = {
+    # Lengths: the whole of their axes.
     "of a recurrence": (
         "float[frames,batch,4] x, float[1,8,4] w, float[1,8,2] r, int32[batch] n",
         "y = LSTM <hidden_size = 2> (x, w, r, , n)",
-        12,
+        [12],
     ),
     "of a reversed sequence": (
         "float[7,batch,4] x, int64[batch] n",
         "y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, n)",
-        7,
+        [7],
     ),
     "compared with positions": (
         "float[batch,time] x, int64[batch] n",
-        """one = Constant <value = int64 {1}> () zero = Constant <value = int64 {0}> ()
-        axes = Constant <value = int64[1] {1}> () s = Shape(x) t = Gather(s, one)
-        r = Range(zero, t, one) m = Unsqueeze(n, axes) near = Less(r, m)
-        f = Cast <to = 1> (near) y = Mul(x, f)""",
-        20,
+        f"{COUNT} m = Unsqueeze(n, c1) near = Less(r, m) f = Cast <to = 1> (near) y = Mul(x, f)",
+        [20],
     ),
     "of which the last step is taken": (
         "float[batch,time,4] x, int64 n",
-        """one = Constant <value = int64 {1}> () last = Sub(n, one)
-        y = Gather <axis = 1> (x, last)""",
-        20,
+        "last = Sub(n, one) y = Gather <axis = 1> (x, last)",
+        [20],
     ),
     "in a branch": (
         "float[frames,batch,4] x, float[1,8,4] w, float[1,8,2] r, int32[batch] n, bool go",
@@ -72,42 +72,41 @@ LENGTHS: dict[str, tuple[str, str, float | list[float]]] = {
             then_branch = t () => (float[] a) { a = LSTM <hidden_size = 2> (x, w, r, , n) },
             else_branch = e () => (float[] b) { b = LSTM <hidden_size = 2> (x, w, r) }
         >""",
-        12,
+        [12],
     ),
     "by name": (
         "float[batch,time,4] feats, int64[batch] feats_lengths",
         "f = Cast <to = 1> (feats_lengths) y = Mul(feats, f)",
-        20,
+        [20],
     ),
     "by the name of one of several": (
         "float[2,batch,4] x, float[batch,4,frames] y0, int64[batch,time] targets, "
         "int64[batch] target_length",
         "f = Cast <to = 1> (target_length) y = Mul(f, f)",
-        20,
+        [20],
     ),
     # As a network that takes every second frame counts its own.
     "computed with": (
         "float[batch,time] x, int64[batch] n",
-        f"""{COUNT} c = Constant <value = int64 {{2}}> () a = Add(n, one) h = Div(a, c)
-        axes = Constant <value = int64[1] {{1}}> () u = Unsqueeze(h, axes) near = Less(r, u)
-        f = Cast <to = 1> (near) y = Mul(x, f)""",
-        20,
+        f"""{COUNT} two = Add(one, one) a = Add(n, one) h = Div(a, two) u = Unsqueeze(h, c1)
+        near = Less(r, u) f = Cast <to = 1> (near) y = Mul(x, f)""",
+        [20],
     ),
     "positions that meet positions": (
         "float[batch,time] x, int64[time] n",
-        f"""{COUNT} axes = Constant <value = int64[1] {{1}}> () u = Unsqueeze(n, axes)
-        near = LessOrEqual(r, u) f = Cast <to = 1> (near) y = MatMul(x, f)""",
+        f"""{COUNT} u = Unsqueeze(n, c1) near = LessOrEqual(r, u)
+        f = Cast <to = 1> (near) y = MatMul(x, f)""",
         [*range(20)],
     ),
     "an index of an open axis": (
         "float[batch,time,4] x, int64[batch] seq_len",
-        INDEX.replace("n)", "seq_len)"),
-        19,
+        "y = Gather <axis = 1> (x, seq_len)",
+        [19],
     ),
     "an index of a fixed axis": (
         "float[batch,9,4] x, int64[batch] seq_len",
-        INDEX.replace("n)", "seq_len)"),
-        8,
+        "y = Gather <axis = 1> (x, seq_len)",
+        [8],
     ),
     "limits in one vector": (
         "float[1,400,4] boxes, float[1,4,400] scores, float[3] n",
@@ -117,28 +116,16 @@ LENGTHS: dict[str, tuple[str, str, float | list[float]]] = {
     ),
     "offsets of parts": (
         "float[frames,2] x, int64[5] n",
-        """c = Constant <value = int64[1] {1}> () at = Constant <value = int64[1] {2}> ()
-        all = Shape(n) next = Slice(n, c, all) begin = Gather(n, at) end = Gather(next, at)
+        """all = Shape(n) next = Slice(n, c1, all) begin = Gather(n, c2) end = Gather(next, c2)
         y = Slice(x, begin, end)""",
         [0, 1, 2, 3, 4],
     ),
     "of a cache": (
         "float[2,4,time,8] att_cache, int64 required_cache_size",
         "f = Cast <to = 1> (required_cache_size) y = Mul(att_cache, f)",
-        20,
+        [20],
     ),
-}
-
-
-@pytest.mark.parametrize("kind", LENGTHS)
-def test_a_length_is_the_whole_of_its_axis(kind: str, tmp_path: Path) -> None:
-    inputs, nodes, expected = LENGTHS[kind]
-    arrays = _drawn(tmp_path / "m.onnx", _model(inputs, nodes))
-    name = "n" if "n" in arrays else inputs.split()[-1]
-    assert arrays[name].ravel().tolist() == (expected if isinstance(expected, list) else [expected])
-
-
-SIZES = {
+    # Sizes and limits: usual ones.
     "of a picture, as floats": (
         "float[1,8,h,w] x, float[2] n",
         """ends = Constant <value = int64[2] {1, 8}> () s = Cast <to = 7> (n)
@@ -147,9 +134,9 @@ SIZES = {
     ),
     "divided on the way": (
         "float[1,8,h,w] x, int64 n",
-        """c = Constant <value = int64 {8}> () a = Constant <value = int64[1] {0}> ()
-        e = Div(n, c) u = Unsqueeze(e, a) ends = Constant <value = int64[2] {1, 8}> ()
-        sizes = Concat <axis = 0> (ends, u, u) y = Resize <mode = "linear"> (x, , , sizes)""",
+        """c = Constant <value = int64 {8}> () e = Div(n, c) u = Unsqueeze(e, c0)
+        ends = Constant <value = int64[2] {1, 8}> () sizes = Concat <axis = 0> (ends, u, u)
+        y = Resize <mode = "linear"> (x, , , sizes)""",
         [1792],
     ),
     "of a whole shape of a picture": (
@@ -162,20 +149,10 @@ SIZES = {
         'y = Resize <mode = "nearest"> (x, , n)',
         [1, 1, 2, 2],
     ),
-    "of a range": (
-        "int64 n",
-        """zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> ()
-        r = Range(zero, n, one) y = Cast <to = 1> (r)""",
-        [128],
-    ),
+    "of a range": ("int64 n", "r = Range(zero, n, one) y = Cast <to = 1> (r)", [128]),
     "of what is filled": ("int64[1] n", "y = ConstantOfShape(n)", [128]),
     "of what is expanded": ("float[time,1] x, int64[2] n", "y = Expand(x, n)", [20, 128]),
-    "of a part": (
-        "float[batch,time] x, int64[1] n",
-        """zero = Constant <value = int64[1] {0}> () a = Constant <value = int64[1] {1}> ()
-        y = Slice(x, zero, n, a)""",
-        [20],
-    ),
+    "of a part": ("float[batch,time] x, int64[1] n", "y = Slice(x, c0, n, c1)", [20]),
     "a target": ("float[2,6,4] x, int64[2] n", "y = Reshape(x, n)", [0, -1]),
     "one of a target's sizes": (
         "float[2,6,4] x, int64[1] n",
@@ -219,14 +196,15 @@ AGAIN = """<opset_import: ["" : 17], domain: "own"> again (trips, x) => (y) {
 }"""
 
 
-@pytest.mark.parametrize("kind", SIZES)
-def test_a_size_or_limit_is_a_usual_one(kind: str, tmp_path: Path) -> None:
-    inputs, nodes, expected = SIZES[kind]
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_number_that_decides_what_is_computed_is_a_usual_one(kind: str, tmp_path: Path) -> None:
+    inputs, nodes, expected = VALUES[kind]
     functions = AGAIN if "own." in nodes else ""
     arrays = _drawn(tmp_path / "m.onnx", _model(inputs, nodes, functions=functions))
-    assert arrays["n"].ravel().tolist() == expected
-    (spec,) = (spec for spec in inspect(tmp_path / "m.onnx").inputs if spec.name == "n")
-    assert spec.assumed, "the row says that nobody gave it"
+    name = "n" if "n" in arrays else inputs.split()[-1]
+    assert arrays[name].ravel().tolist() == expected
+    (spec,) = (spec for spec in inspect(tmp_path / "m.onnx").inputs if spec.name == name)
+    assert spec.assumed or spec.count_up, "the row says that nobody gave it"
 
 
 INDICES = {
@@ -234,8 +212,7 @@ INDICES = {
     "of an order": ("float[b2,2,8] past, int32[b2] n", "y = Gather <axis = 0> (past, n)", 3),
     "of a computed table": (
         "float[nodes,4] x, float[4,6] w, int64[2,edges] n",
-        """h = MatMul(x, w) zero = Constant <value = int64 {0}> ()
-        src = Gather <axis = 0> (n, zero) y = Gather <axis = 0> (h, src)""",
+        """h = MatMul(x, w) src = Gather <axis = 0> (n, zero) y = Gather <axis = 0> (h, src)""",
         30,
     ),
     "through a function": ("float[nodes,4] x, int64[edges] n", "y = own.pick(x, n)", 30),
@@ -272,20 +249,17 @@ MASKS = {
     "turned round": (f"{LOW} t = Not(m) y = Where(t, x, low)", False),
     "of two": (f"{LOW} c = Greater(x, low) a = And(m, c) y = Where(a, x, low)", True),
     "to which minus infinity is added": (
-        """low = Constant <value = float {-inf}> () zero = Constant <value = float {0}> ()
+        """low = Constant <value = float {-inf}> () nil = Constant <value = float {0}> ()
         later = Constant <value = float[2,1] {0, -inf}> ()
-        p = Where(m, low, zero) a = Add(later, p) y = Add(x, a)""",
+        p = Where(m, low, nil) a = Add(later, p) y = Add(x, a)""",
         False,
     ),
     "of numbers that is turned round": (
-        """one = Constant <value = float {1}> () f = Cast <to = 1> (m) d = Sub(one, f)
+        """full = Constant <value = float {1}> () f = Cast <to = 1> (m) d = Sub(full, f)
         far = Constant <value = float {-10000}> () a = Mul(d, far) y = Add(x, a)""",
         1,
     ),
-    "of numbers compared with 0": (
-        f"{LOW} zero = Constant <value = int64 {{0}}> () p = Equal(m, zero) y = Where(p, low, x)",
-        1,
-    ),
+    "of numbers compared with 0": (f"{LOW} p = Equal(m, zero) y = Where(p, low, x)", 1),
     "of numbers and another": (
         f"{LOW} c = Greater(x, low) b = Cast <to = 9> (m) a = And(c, b) y = Where(a, x, low)",
         1,
