@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from onnx import TensorProto, helper
 
 from exporters.onnx_files.outline import read_skeleton
 from exporters.types import TEXT
 from tests.exporters.support import graph, model_of, nodes_of, runs, sized, tensor
 from tests.files.language import open_head
 
-INT64, FLOAT, STRING = TensorProto.INT64, TensorProto.FLOAT, TensorProto.STRING
+INT64 = TensorProto.INT64
 
 
 def weight(*shape: int) -> np.ndarray:
@@ -129,23 +129,22 @@ def test_an_axis_has_the_size_that_the_graph_implies(tmp_path: Path, name: str) 
     assert sized(tmp_path, model).assumed == sizes
 
 
-@pytest.mark.parametrize(("has_state", "length"), [(False, 16_000), (True, 512)])
+STATE = """steps = Transpose <perm = [2, 0, 1]> (bands)
+    , y = GRU <hidden_size = 3> (steps, v, r, , , h)"""
+
+
+@pytest.mark.parametrize(
+    ("state", "nodes", "length"),
+    [("", "y = Identity(bands)", 16_000), (", float[1,batch,3] h", STATE, 512)],
+)
 def test_a_waveform_lasts_a_second_and_a_chunk_of_a_stream_less(
-    tmp_path: Path, has_state: bool, length: int
+    tmp_path: Path, state: str, nodes: str, length: int
 ) -> None:
-    inputs = [tensor("x", ["batch", "length"])]
-    nodes = nodes_of("signal = Unsqueeze(x, axes) bands = Conv <strides = [5]> (signal, w)")
-    weights = {"axes": integers(1), "w": weight(7, 1, 10)}
-    if has_state:
-        inputs.append(tensor("h", [1, "batch", 3]))
-        weights |= {"v": weight(1, 9, 7), "r": weight(1, 9, 3)}
-        nodes += [
-            helper.make_node("Transpose", ["bands"], ["steps"], perm=[2, 0, 1]),
-            helper.make_node("GRU", ["steps", "v", "r", "", "", "h"], ["", "y"], hidden_size=3),
-        ]
-    output = tensor("y" if has_state else "bands", None)
-    sizes = sized(tmp_path, graph(nodes, inputs, [output], weights))
-    assert sizes.assumed == {"batch": 1, "length": length}
+    text = f"""(float[batch,length] x{state}) => (float[] y) {{
+        signal = Unsqueeze(x, axes) bands = Conv <strides = [5]> (signal, w) {nodes} }}"""
+    weights = {"axes": integers(1), "w": weight(7, 1, 10), "v": weight(1, 9, 7)}
+    model = model_of(text, {**weights, "r": weight(1, 9, 3)})
+    assert sized(tmp_path, model).assumed == {"batch": 1, "length": length}
 
 
 def test_the_weights_that_imply_a_size_may_be_large(tmp_path: Path) -> None:
@@ -209,19 +208,7 @@ def test_what_is_joined_has_the_sizes_of_what_it_is_joined_to(tmp_path: Path) ->
     assert sized(tmp_path, model).assumed == expected
 
 
-def columns(names: Sequence[str], element: int = FLOAT) -> ModelProto:
-    """A pipeline of columns, as converters of tables write it."""
-    return graph(
-        [
-            helper.make_node("Concat", list(names), ["table"], axis=1),
-            helper.make_node("Identity", ["table"], ["y"]),
-        ],
-        [tensor(name, [None, 1], element) for name in names],
-        [tensor("y", None, element)],
-    )
-
-
-@pytest.mark.parametrize("element", [FLOAT, STRING])
+@pytest.mark.parametrize("element", ["float", "string"])
 @pytest.mark.parametrize(
     "names",
     [
@@ -231,9 +218,12 @@ def columns(names: Sequence[str], element: int = FLOAT) -> ModelProto:
     ],
 )
 def test_columns_of_a_table_have_one_row(
-    tmp_path: Path, names: Sequence[str], element: int
+    tmp_path: Path, names: Sequence[str], element: str
 ) -> None:
-    found = sized(tmp_path, columns(names, element))
+    """As converters of tables write a pipeline."""
+    inputs = ", ".join(f"{element}[?,1] {name}" for name in names)
+    nodes = f"table = Concat <axis = 1> ({', '.join(names)}) y = Identity(table)"
+    found = sized(tmp_path, model_of(f"({inputs}) => ({element}[] y) {{ {nodes} }}"))
     assert found.assumed == {f"{name}_0": 1 for name in names}
     first, *others = found.axes
     assert found.sums == dict.fromkeys(others, (first,))
@@ -241,12 +231,7 @@ def test_columns_of_a_table_have_one_row(
 
 
 def test_texts_are_one(tmp_path: Path) -> None:
-    model = graph(
-        [helper.make_node("Identity", ["text"], ["y"])],
-        [tensor("text", [None], STRING)],
-        [tensor("y", None, STRING)],
-    )
-    found = sized(tmp_path, model)
+    found = sized(tmp_path, model_of("(string[?] text) => (string[] y) { y = Identity(text) }"))
     assert found.inputs[0].dtype == TEXT
     assert found.assumed == {"text_0": 1}
 
@@ -262,24 +247,18 @@ def test_what_a_loop_scans_is_a_sequence(tmp_path: Path) -> None:
     runs(tmp_path, found)
 
 
-@pytest.mark.parametrize("names", [("nodes", "edges"), (None, None), ("N_v", "N_e")])
-def test_a_graph_network_has_nodes_and_edges(
-    tmp_path: Path, names: tuple[str | None, str | None]
-) -> None:
+@pytest.mark.parametrize(("nodes", "edges"), [("nodes", "edges"), ("?", "?"), ("N_v", "N_e")])
+def test_a_graph_network_has_nodes_and_edges(tmp_path: Path, nodes: str, edges: str) -> None:
     """Messages along edges, weighted by an attribute of the edge, summed where the edge ends."""
-    nodes = nodes_of("""
+    text = f"""(float[{nodes},8] x, int64[2,{edges}] edge_index, float[{edges},8] edge_attr)
+    => (float[] y) {{
         source = Gather <axis = 0> (edge_index, zero)
         target = Gather <axis = 0> (edge_index, one) sent = Gather <axis = 0> (x, source)
         messages = Mul(sent, edge_attr) places = Unsqueeze(target, last)
         y = ScatterND <reduction = "add"> (x, places, messages)
-    """)
+    }}"""
     weights = {"zero": np.array(0), "one": np.array(1), "last": np.array([1])}
-    inputs = [
-        tensor("x", [names[0], 8]),
-        tensor("edge_index", [2, names[1]], INT64),
-        tensor("edge_attr", [names[1], 8]),
-    ]
-    found = sized(tmp_path, graph(nodes, inputs, [tensor("y", None)], weights, opset=18))
+    found = sized(tmp_path, model_of(text, weights))
     shapes = [spec.shape_at(found.assumed) for spec in found.inputs]
     assert shapes[0][0] >= 16
     assert shapes[1][1] == shapes[2][0] == 128
