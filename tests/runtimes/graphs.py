@@ -13,7 +13,7 @@ from app.contract.graphs import Graphs as ContractGraphs
 from exporters.types import ExportedModel, Factory, Reference, TensorSpec
 from tests.runtimes.torch_factories import WIDTH
 
-__all__ = ["BATCHES", "STEPS", "Graphs", "quantised_conv", "spec", "streamed"]
+__all__ = ["BATCHES", "FACTORIES", "STEPS", "Graphs", "quantised_conv", "spec", "streamed"]
 
 FACTORIES = Path(__file__).with_name("torch_factories.py")
 

@@ -62,3 +62,73 @@ def step() -> tuple[nn.Module, dict[str, torch.Tensor]]:
 def lookup() -> tuple[nn.Module, dict[str, torch.Tensor]]:
     ids = torch.zeros(1, 5, dtype=torch.int64)
     return Lookup(), {"ids": ids, "keep": torch.ones(1, dtype=torch.bool)}
+
+
+class Branching(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if x.sum().item() > 0 else x
+
+
+class Pictures(nn.Module):
+    """Tells by its output how pictures and weights lie."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(4, 8, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        last = x.is_contiguous(memory_format=torch.channels_last)
+        assert last == self.conv.weight.is_contiguous(memory_format=torch.channels_last)
+        return self.conv(x) + (0 if last else 1)
+
+
+class Found(nn.Module):
+    """Gives pictures as they lie, and where they are above zero, which a run finds."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x.relu(), x.nonzero()
+
+
+class ReturnsItsInput(nn.Module):
+    def forward(self, x: torch.Tensor, scale: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x.mul_(scale), scale
+
+
+class ReturnsItsBuffer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(2, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = self.get_buffer("kept")
+        kept.copy_(x)
+        return kept.mul_(2.0)
+
+
+class Pure(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sub(0.5)
+
+
+def branching() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return Branching(), {"x": torch.zeros(1, 3, 4)}
+
+
+def pictures() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
+
+
+def found() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return Found(), {"x": torch.zeros(1, 4, 6, 5)}
+
+
+def returned() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return ReturnsItsInput(), {"x": torch.ones(2, 4), "scale": 2 * torch.ones(2, 4)}
+
+
+def buffer() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return ReturnsItsBuffer(), {"x": torch.ones(2, 4)}
+
+
+def pure() -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    return Pure(), {"x": torch.ones(2, 4)}

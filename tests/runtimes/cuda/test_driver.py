@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +23,7 @@ from runtimes.onnxruntime.gpu_runtimes import OrtCuda
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.stand_ins.fixtures import Driver
+from tests.runtimes.stand_ins.fixtures import Driver, shared_library
 
 UNSUPPORTED, ILLEGAL_ADDRESS = 900, 700
 
@@ -170,12 +169,10 @@ def test_libraries_are_found_in_wheels_and_opened_for_the_process(
 ) -> None:
     folder = tmp_path / place
     folder.mkdir(parents=True)
-    source = tmp_path / "thing.c"
-    source.write_text("int graphlap_thing(void) { return 7; }")
+    source = "int graphlap_thing(void) { return 7; }"
     # Once opened it stays so: each place has a name of its own.
     soname = f"libgraphlap_{place.replace('/', '_')}.so.13"
-    compiling = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o"]
-    subprocess.run([*compiling, folder / soname, source], check=True)
+    shared_library(folder / soname, source, [f"-Wl,-soname,{soname}"])
     assert why_not([Libraries((soname,), "")], 13, "the engine") is not None
     monkeypatch.syspath_prepend(str(tmp_path))
     assert why_not([Libraries((soname,), "")], 13, "the engine") is None
@@ -198,11 +195,7 @@ def test_a_driver_that_lacks_a_function_is_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is asked for its version before all that newer ones have."""
-    library = tmp_path / "libcuda.so.1"
-    source = "int cuInit(unsigned f) { return 0; }\n"
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", "-xc", "-o", library, "-"], input=source, text=True, check=True
-    )
+    library = shared_library(tmp_path / "libcuda.so.1", "int cuInit(unsigned f) { return 0; }")
     monkeypatch.setattr(cuda_driver, "SONAME", str(library))
     cuda_driver.library.cache_clear()
     try:

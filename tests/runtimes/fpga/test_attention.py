@@ -8,7 +8,6 @@ from pathlib import Path
 import onnx
 import pytest
 import torch
-from torch import nn
 
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.cards import load_card
@@ -21,17 +20,6 @@ from tests.seldom import seldom_but
 WHOLE = ("distilbert", "gpt2", "clip_text", "vit", "llama", "mamba")
 
 
-class Positional(nn.Module):
-    """A network that is called by keyword as one that is called in order, its first output."""
-
-    def __init__(self, module: nn.Module, names: tuple[str, ...]) -> None:
-        super().__init__()
-        self.module, self.names = module, names
-
-    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-        return self.module(**dict(zip(self.names, tensors, strict=True)))[0]
-
-
 @pytest.mark.parametrize("name", seldom_but(("distilbert", "llama"), WHOLE))
 @pytest.mark.filterwarnings("ignore")
 def test_a_transformer_runs_whole(name: str, tmp_path: Path) -> None:
@@ -40,11 +28,9 @@ def test_a_transformer_runs_whole(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     module, inputs = getattr(hub_networks, name)()
     path = tmp_path / "model.onnx"
-    positional = Positional(module, tuple(inputs)).eval()
-    tensors = tuple(inputs.values())
-    torch.onnx.export(positional, tensors, path, dynamo=True, opset_version=20, verbose=False)
+    torch.onnx.export(module.eval(), (), path, kwargs=dict(inputs), dynamo=True, verbose=False)
     proto = onnx.load(path)
-    feeds = {v.name: t.numpy() for v, t in zip(proto.graph.input, tensors, strict=True)}
+    feeds = {v.name: inputs[v.name].numpy() for v in proto.graph.input}
     session, graph = card_session(proto), import_model(proto, {})
     index_ops = Counter(node.op for node in graph.nodes if not touches_float(graph, node))
     assert Counter(taken(session, CPU)) <= index_ops

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,7 +24,7 @@ from runtimes.onnxruntime.runtime import OrtCpu, OrtEp
 from runtimes.options import Settings
 from tests.runtimes.contract import computes, reference_of
 from tests.runtimes.graphs import Graphs, quantised_conv
-from tests.runtimes.stand_ins.fixtures import Driver
+from tests.runtimes.stand_ins.fixtures import Driver, shared_library
 
 PROVIDERS = {"ort-cuda": "cuda", "ort-tensorrt": "tensorrt"}
 
@@ -37,16 +36,17 @@ Install = Callable[..., Path]
 def install(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """A folder in the place of the installed module: its libraries, and for which CUDA it is."""
 
-    def install_wheel(*providers: str, cuda: str | None = None) -> Path:
+    def install_wheel(*providers: str, version: str = "1.30.0", cuda: str | None = None) -> Path:
         folder = tmp_path / "onnxruntime"
         (folder / "capi").mkdir(parents=True)
-        (folder / "__init__.py").write_text('__version__ = "1.30.0"\n')
+        (folder / "__init__.py").write_text(f"import no_such\n__version__ = '{version}'\n")
         for provider in providers:
             (folder / "capi" / f"libonnxruntime_providers_{provider}.so").touch()
         if cuda is not None:
             text = f"package_name = 'onnxruntime-gpu'\n__version__ = '1.30.0'\n{cuda}\n"
             (folder / "capi" / "build_and_package_info.py").write_text(text)
-        monkeypatch.setattr(opening, "_folder", lambda: folder)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
         return folder
 
     return install_wheel
@@ -83,11 +83,9 @@ def test_a_build_is_asked_for_the_cuda_that_it_says_it_is_for(
 
 def link(folder: Path, name: str, soname: str, *libraries: Path) -> Path:
     """A library that the loader knows by `soname`, linked against others."""
-    source, library = folder / "empty.c", folder / name
-    source.write_text("int getInferLibVersion(void) { return 101601; }\n")
-    options = ["-shared", "-fPIC", f"-Wl,-soname,{soname}", "-Wl,--no-as-needed"]
-    subprocess.run(["cc", *options, "-o", library, source, *libraries], check=True)
-    return library
+    options = [f"-Wl,-soname,{soname}", "-Wl,--no-as-needed"]
+    source = "int getInferLibVersion(void) { return 101601; }"
+    return shared_library(folder / name, source, options, libraries)
 
 
 def test_a_provider_is_asked_for_what_it_is_linked_against(
@@ -111,18 +109,8 @@ def test_a_provider_is_asked_for_what_it_is_linked_against(
         assert f"graphlap[{remedy}]" in reason("ort-tensorrt")
 
 
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder `onnxruntime` that is found instead of the real one; it is never imported."""
-    folder = tmp_path / "onnxruntime"
-    (folder / "capi").mkdir(parents=True)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
-    return folder
-
-
-def test_a_package_of_any_name_is_used(module: Path) -> None:
-    (module / "__init__.py").write_text("import no_such\n__version__ = '1.28.0'\n", "utf-8")
+def test_a_package_of_any_name_is_used(install: Install) -> None:
+    install(version="1.28.0")
     assert OrtCpu().availability() == Available("1.28.0")
 
 
@@ -130,9 +118,9 @@ def test_a_package_of_any_name_is_used(module: Path) -> None:
     ("runtime", "version", "oldest"), [(OrtCpu(), "1.16.3", "1.17"), (OrtEp(), "1.23.2", "1.24")]
 )
 def test_one_that_is_too_old_is_refused(
-    module: Path, runtime: Runtime, version: str, oldest: str
+    install: Install, runtime: Runtime, version: str, oldest: str
 ) -> None:
-    (module / "__init__.py").write_text(f'__version__ = "{version}"\n', "utf-8")
+    install(version=version)
     state = runtime.availability()
     assert isinstance(state, Unavailable)
     assert version in state.reason and oldest in state.reason

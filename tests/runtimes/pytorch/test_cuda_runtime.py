@@ -32,7 +32,7 @@ from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane, Tor
 from runtimes.pytorch.runtime import TorchCuda, cuda_of_build
 from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import Graphs
+from tests.runtimes.graphs import FACTORIES, Graphs
 from tests.runtimes.loop_in_c import NEEDS_C
 from tests.runtimes.pytorch.host_place import PLAIN, HostPlace, opened
 from tests.runtimes.requests import request_of
@@ -106,29 +106,14 @@ def test_runs_that_are_queued_wait_once(
         assert agrees(lane.outputs(), reference)
 
 
-PICTURES = """
-import torch
-
-class Pictures(torch.nn.Module):
-    def forward(self, x):
-        return x.relu(), x.nonzero()
-
-def pictures():
-    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
-"""
-
-
 @pytest.fixture
-def pictures(graphs: Graphs, tmp_path: Path) -> ExportedModel:
-    """Gives pictures as they lie, and where they are not zero, which a run finds."""
-    file = tmp_path / "pictures.py"
-    file.write_text(PICTURES)
+def pictures(graphs: Graphs) -> ExportedModel:
     return replace(
         graphs.dense,
         inputs=(TensorSpec("x", "float32", (1, 4, 6, 5)),),
         outputs=(TensorSpec("y", "float32", (1, 4, 6, 5)), TensorSpec("at", "int64", (120, 4))),
         axes={},
-        factory=Factory(f"{file}:pictures"),
+        factory=Factory(f"{FACTORIES}:found"),
     )
 
 

@@ -24,7 +24,7 @@ from runtimes.pytorch.session import in_precision
 from runtimes.session import precision as host_cpu
 from tests.exporters.support import only_reference
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, computes, reference_of
-from tests.runtimes.graphs import Graphs
+from tests.runtimes.graphs import FACTORIES, Graphs
 from tests.runtimes.pytorch.host_place import opened
 from tests.runtimes.stepped import streams
 
@@ -32,31 +32,6 @@ pytestmark = pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
     "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"
 )
-
-FACTORIES = """
-import torch
-
-class Branching(torch.nn.Module):
-    def forward(self, x):
-        return x + 1 if x.sum().item() > 0 else x
-
-class Pictures(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv = torch.nn.Conv2d(4, 8, 3)
-
-    def forward(self, x):
-        laid_out = torch.channels_last
-        last = x.is_contiguous(memory_format=laid_out)
-        assert last == self.conv.weight.is_contiguous(memory_format=laid_out)
-        return self.conv(x) + (0 if last else 1)
-
-def pictures():
-    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
-
-def branching():
-    return Branching(), {"x": torch.zeros(1, 3, 4)}
-"""
 
 
 class TestTorchCpu(RuntimeContract):
@@ -114,12 +89,10 @@ def given(session: Session, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_pictures_lie_as_the_option_says(
-    graphs: Graphs, tmp_path: Path, precision: Precision
-) -> None:
+def test_pictures_lie_as_the_option_says(graphs: Graphs, precision: Precision) -> None:
     shapes = {"x": ("batch", 4, 6, 5), "y": ("batch", 8, 4, 3)}
     model = replace(
-        from_text(graphs, tmp_path, "pictures"),
+        of_module(graphs, "pictures"),
         inputs=(TensorSpec("x", "float32", shapes["x"]),),
         outputs=(TensorSpec("y", "float32", shapes["y"]),),
     )
@@ -132,15 +105,13 @@ def test_pictures_lie_as_the_option_says(
     assert np.allclose(layouts[0], layouts[1] + 1, atol=2e-2 if precision == "bf16" else 1e-5)
 
 
-def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
-    file = tmp_path / "modules.py"
-    file.write_text(FACTORIES)
+def of_module(graphs: Graphs, name: str) -> ExportedModel:
     shape = ("batch", 3, 4)
     return replace(
         graphs.dense,
         inputs=(TensorSpec("x", "float32", shape),),
         outputs=(TensorSpec("y", "float32", shape),),
-        factory=Factory(f"{file}:{name}", seed=7),
+        factory=Factory(f"{FACTORIES}:{name}", seed=7),
     )
 
 
@@ -156,9 +127,9 @@ def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: 
 
 
 def test_a_module_that_cannot_be_compiled_whole_is_unsupported(
-    graphs: Graphs, tmp_path: Path, compiled: Settings
+    graphs: Graphs, compiled: Settings
 ) -> None:
-    model = from_text(graphs, tmp_path, "branching")
+    model = of_module(graphs, "branching")
     with pytest.raises(Unsupported, match="whole") as exc_info:
         TorchCpu().compile(model, {"batch": 1}, compiled)
     assert "eager" in exc_info.value.remedy
@@ -251,38 +222,8 @@ def test_the_lowest_number_of_a_mask_stays_finite(precision: Precision, dtype: t
     assert module.get_buffer("places").tolist() == [0, 70000]
 
 
-MODULES = """
-import torch
-
-class ReturnsItsInput(torch.nn.Module):
-    def forward(self, x, scale):
-        return x.mul_(scale), scale
-
-class ReturnsItsBuffer(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("kept", torch.zeros(2, 4))
-
-    def forward(self, x):
-        self.kept.copy_(x)
-        return self.kept.mul_(2.0)
-
-class Pure(torch.nn.Module):
-    def forward(self, x):
-        return x.sub(0.5)
-
-ONES = torch.ones(2, 4)
-
-def returned(): return ReturnsItsInput(), {"x": ONES.clone(), "scale": 2 * ONES}
-def buffer(): return ReturnsItsBuffer(), {"x": ONES.clone()}
-def pure(): return Pure(), {"x": ONES.clone()}
-"""
-
-
 def exported(folder: Path, name: str) -> ExportedModel:
-    file = folder / "written.py"
-    file.write_text(MODULES)
-    return export(ExportRequest(f"{file}:{name}", cache_dir=str(folder / "cache")))[0]
+    return export(ExportRequest(f"{FACTORIES}:{name}", cache_dir=str(folder)))[0]
 
 
 def repeats(lane: Lane, reference: Reference, tolerance: float) -> bool:

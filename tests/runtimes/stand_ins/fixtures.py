@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -67,12 +67,20 @@ class Driver:
         return int(self.library.stand_in_live())
 
 
+def shared_library(
+    path: Path, source: str, options: Sequence[str] = (), libraries: Sequence[Path] = ()
+) -> Path:
+    """A library of this C source, linked against others."""
+    command = ["cc", "-shared", "-fPIC", *options, "-o", str(path), "-xc", "-", "-xnone"]
+    subprocess.run([*command, *map(str, libraries)], input=source, text=True, check=True)
+    return path
+
+
 @pytest.fixture(scope="session")
 def driver_library(tmp_path_factory: pytest.TempPathFactory) -> str:
     library = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
-    source = Path(__file__).with_name("driver.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
-    return str(library)
+    source = Path(__file__).with_name("driver.c").read_text("utf-8")
+    return str(shared_library(library, source, ["-O1"]))
 
 
 @pytest.fixture
