@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -15,6 +13,7 @@ from runtimes.openvino import session as ov_faults
 from runtimes.pytorch import lane as torch_faults
 from runtimes.tensorrt.errors import Log
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.processes import printed
 
 pytestmark = pytest.mark.rare
 WARM_UP, SESSIONS = 30, 200
@@ -60,16 +59,8 @@ def test_two_hundred_sessions_do_not_grow_the_process(
     graphs: Graphs, name: str, options: dict[str, int]
 ) -> None:
     model = json.dumps(to_json(graphs.wide))
-    process = subprocess.run(
-        [
-            *(sys.executable, "-c", SCRIPT, name, model, json.dumps(options)),
-            *(str(WARM_UP), str(SESSIONS)),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    memory_before, memory_after = json.loads(process.stdout)
+    text = printed(SCRIPT, name, model, json.dumps(options), str(WARM_UP), str(SESSIONS))
+    memory_before, memory_after = json.loads(text)
     assert memory_after - memory_before < SESSIONS * ALLOWED_PER_SESSION
 
 

@@ -17,6 +17,7 @@ from runtimes.registry import RUNTIMES
 from tests.checkout import ROOT
 from tests.exporters.support import save_affine
 from tests.runtimes.packages import SOUND, example, installed, installed_as_told
+from tests.runtimes.processes import printed
 
 
 def loaded(
@@ -101,10 +102,7 @@ def test_a_process_that_measures_a_runtime_of_ours_starts_without_looking_for_ot
         "registry.names()\n"
         "print(*[name for name in sys.modules if name.endswith('packaged')])\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    modules_before, modules_after = process.stdout.splitlines()
+    modules_before, modules_after = printed(script).splitlines()
     assert modules_before == ""
     assert modules_after
 

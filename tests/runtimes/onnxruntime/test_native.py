@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from array import array
 
 import numpy as np
@@ -20,8 +18,8 @@ from runtimes.errors import RunFault, Unsupported
 from runtimes.onnxruntime import native as api
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
-from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.processes import printed
 
 pytestmark = pytest.mark.skipif(
     not (timed.built() and install_layout.extension("runtimes.onnxruntime._native_base")),
@@ -91,10 +89,7 @@ with opened(model, {}, call="c", flush_denormals=sys.argv[2] == "True") as sessi
     lane.run()
     print(bool(np.any(lane.outputs()["y"].view(np.int32))))
 """
-    model_json = json.dumps(to_json(model))
-    command = [sys.executable, "-c", code, model_json, str(flushed)]
-    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert process.stdout.strip() == str(not flushed)
+    assert printed(code, json.dumps(to_json(model)), str(flushed)).strip() == str(not flushed)
 
 
 def test_without_the_loop_in_c_python_times_and_asking_for_c_is_refused(

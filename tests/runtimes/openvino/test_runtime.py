@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +21,7 @@ from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, computes, reference_of
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.processes import printed
 
 
 class TestOpenVinoCpu(RuntimeContract):
@@ -136,14 +134,8 @@ with OpenVinoCpu().compile(model, {"batch": 1}, Settings(threads=1)) as session:
 def test_it_sends_no_usage_report_and_leaves_no_second_thread(
     graphs: Graphs, tmp_path: Path
 ) -> None:
-    process = subprocess.run(
-        [sys.executable, "-c", QUIET, json.dumps(to_json(graphs.dense))],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "HOME": str(tmp_path)},
-    )
-    assert process.stdout.splitlines() == ["1 []"]
+    text = printed(QUIET, json.dumps(to_json(graphs.dense)), HOME=str(tmp_path))
+    assert text.splitlines() == ["1 []"]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import subprocess
-import sys
 import time
 from array import array
 from pathlib import Path
@@ -28,6 +26,7 @@ from runtimes.tensorrt.session import TensorRtLane
 from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.loop_in_c import NEEDS_C
+from tests.runtimes.processes import printed
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
 from tests.runtimes.stepped import bind_apart, run_all_at_once
@@ -44,10 +43,7 @@ class TestTensorRt(RuntimeContract):
             "runtime = registry.load('tensorrt'); runtime.availability(); runtime.devices(); "
             f"print(*[name for name in {ENGINES!r} if name in sys.modules])"
         )
-        process = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True
-        )
-        assert process.stdout.strip() == ""
+        assert printed(script).strip() == ""
 
 
 def test_sessions_side_by_side_have_engines_of_their_own_and_give_all_back(

@@ -22,6 +22,7 @@ from exporters.worker import export
 from runtimes.fpga import provider
 from runtimes.fpga.numerics.operator import round_bf16
 from tests.checkout import ROOT
+from tests.exporters.support import nodes_of
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
     card_session,
@@ -41,86 +42,69 @@ def random(seed: int, *shape: int) -> np.ndarray:
 
 X = np.asarray(np.round(random(3, 2, 4, 5, 6)), np.float32)
 
-BOOL, FLOAT, INT64 = TensorProto.BOOL, TensorProto.FLOAT, TensorProto.INT64
+NOTHING = np.zeros((2, 0), np.float32)
+BOOL = TensorProto.BOOL
 Arrays = Mapping[str, np.ndarray]
 
 
-def node(
-    op: str, x: np.ndarray, weights: Arrays, kind: int = TensorProto.FLOAT, **attributes: Any
-) -> Any:
-    """A model of one node that reads `x` and constants."""
-    graph_node = helper.make_node(op, ["x", *weights], ["y"], **attributes)
-    element = helper.np_dtype_to_tensor_dtype(x.dtype)
-    types = {"x": element, "y": kind}
-    return model([graph_node], {"x": x.shape}, {"y": None}, weights, types=types)
-
-
-COMPUTED: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
-    "shorter indices": ("GatherElements", X, {"i": np.array([[[[3, -1], [0, 1]]]])}, {"axis": -1}),
-    "negative limit": ("Shrink", X, {}, {"lambd": -1.0, "bias": 2.0}),
+COMPUTED: dict[str, tuple[str, np.ndarray, Arrays]] = {
+    "shorter indices": (
+        "GatherElements <axis = -1> (x, i)",
+        X,
+        {"i": np.array([[[[3, -1], [0, 1]]]])},
+    ),
+    "negative limit": ("Shrink <lambd = -1.0, bias = 2.0> (x)", X, {}),
     "bias without weight": (
-        "Gemm",
+        "Gemm <beta = 0.0> (x, w, c)",
         X[0, 0],
         {"w": random(1, 6, 3), "c": np.full(3, np.inf, np.float32)},
-        {"beta": 0.0},
     ),
     "VALID with a shape": (
-        "ConvTranspose",
+        'ConvTranspose <auto_pad = "VALID", output_shape = [7], kernel_shape = [3]> (x, w)',
         X[:1, :, 0],
         {"w": random(2, 4, 3, 3)},
-        {"auto_pad": "VALID", "output_shape": [7], "kernel_shape": [3]},
     ),
-    "whole numbers as truth": ("Cast", np.array([0, 1, 3, 0]), {}, {"to": BOOL}),
-    "whole numbers as numbers": ("Cast", np.array([0, 1, 3, 0]), {}, {"to": FLOAT}),
-    "truth as numbers": ("Cast", np.array([False, True]), {}, {"to": FLOAT}),
-    "no truth": ("ReduceMax", np.zeros((2, 3), np.bool_), {"a": np.array([1])}, {}),
+    "whole numbers as truth": ("Cast <to = 9> (x)", np.array([0, 1, 3, 0]), {}),
+    "whole numbers as numbers": ("Cast <to = 1> (x)", np.array([0, 1, 3, 0]), {}),
+    "truth as numbers": ("Cast <to = 1> (x)", np.array([False, True]), {}),
+    "no truth": ("ReduceMax (x, a)", np.zeros((2, 3), np.bool_), {"a": np.array([1])}),
 }
-LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
+SAME_POOL = 'MaxPool <kernel_shape = [2, 2], dilations = [2, 2], auto_pad = "SAME_LOWER"> (x)'
+CEIL_POOL = """AveragePool <kernel_shape = [2, 2], strides = [2, 4], ceil_mode = 1,
+    auto_pad = "SAME_UPPER"> (x)"""
+BACKWARDS = {"s": np.array([0]), "e": np.array([2**31 - 1]), "a": np.array([0])}
+LEFT: dict[str, tuple[str, np.ndarray, Arrays]] = {
     "an end of INT_MAX backwards": (
-        "Slice",
+        "Slice (x, s, e, a, t)",
         X[0, 0, 0],
-        {"s": np.array([0]), "e": np.array([2**31 - 1]), "a": np.array([0]), "t": np.array([-1])},
-        {},
+        BACKWARDS | {"t": np.array([-1])},
     ),
-    "SAME with dilations": (
-        "MaxPool",
-        X,
-        {},
-        {"kernel_shape": [2, 2], "dilations": [2, 2], "auto_pad": "SAME_LOWER"},
-    ),
+    "SAME with dilations": (SAME_POOL, X, {}),
     "SAME with output padding": (
-        "ConvTranspose",
+        'ConvTranspose <auto_pad = "SAME_UPPER", strides = [2], output_padding = [1]> (x, w)',
         X[:1, :, 0],
         {"w": random(2, 4, 3, 3)},
-        {"auto_pad": "SAME_UPPER", "strides": [2], "output_padding": [1]},
     ),
-    "SAME with ceil_mode": (
-        "AveragePool",
-        X,
-        {},
-        {"kernel_shape": [2, 2], "strides": [2, 4], "ceil_mode": 1, "auto_pad": "SAME_UPPER"},
-    ),
-    "a cast to whole numbers": ("Cast", X, {}, {"to": INT64}),
-    "no axes to squeeze": ("Squeeze", X[:1], {"a": np.array([], np.int64)}, {}),
-    "a mean of nothing": ("ReduceMean", np.zeros((2, 0), np.float32), {"a": np.array([1])}, {}),
-    "pads that cut too much": ("Pad", X[0, 0, 0], {"p": np.array([-7, 8])}, {}),
-    "shares of nothing": ("Softmax", np.zeros((2, 0), np.float32), {}, {}),
-    "a product of nothing": (
-        "Gemm",
-        np.zeros((2, 0), np.float32),
-        {"w": np.zeros((0, 3), np.float32)},
-        {},
-    ),
+    "SAME with ceil_mode": (CEIL_POOL, X, {}),
+    "a cast to whole numbers": ("Cast <to = 7> (x)", X, {}),
+    "no axes to squeeze": ("Squeeze (x, a)", X[:1], {"a": np.array([], np.int64)}),
+    "a mean of nothing": ("ReduceMean (x, a)", NOTHING, {"a": np.array([1])}),
+    "pads that cut too much": ("Pad (x, p)", X[0, 0, 0], {"p": np.array([-7, 8])}),
+    "shares of nothing": ("Softmax (x)", NOTHING, {}),
+    "a product of nothing": ("Gemm (x, w)", NOTHING, {"w": np.zeros((0, 3), np.float32)}),
 }
 
 
 @pytest.mark.parametrize("case", [*COMPUTED, *LEFT])
 def test_the_card_computes_what_it_claims_and_leaves_forms_with_two_meanings(case: str) -> None:
-    op, x, weights, attributes = (COMPUTED | LEFT)[case]
-    kind = attributes.get("to", BOOL if x.dtype == np.bool_ else FLOAT)
-    proto = node(op, x, weights, kind, **attributes)
+    text, x, weights = (COMPUTED | LEFT)[case]
+    (graph_node,) = nodes_of(f"y = {text}")
+    to = [attribute.i for attribute in graph_node.attribute if attribute.name == "to"]
+    kind = to[0] if to else BOOL if x.dtype == np.bool_ else TensorProto.FLOAT
+    types = {"x": helper.np_dtype_to_tensor_dtype(x.dtype), "y": kind}
+    proto = model([graph_node], {"x": x.shape}, {"y": None}, weights, types=types)
     session = card_session(proto)
-    assert taken(session) == [op] * (case in COMPUTED)
+    assert taken(session) == [graph_node.op_type] * (case in COMPUTED)
     (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
     assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
     if case in LEFT or kind == BOOL:
