@@ -92,31 +92,24 @@ def test_outputs_of_one_buffer_are_poisoned_once() -> None:
     assert shared_buffer.tolist() == [~1, ~2]
 
 
-def delays(graphs: Graphs) -> ExportedModel:
-    """`x` becomes `h`, and `h` becomes `g`: a line of delays, without a copy in the graph."""
-    text = """(float[4] x, float[4] h, float[4] g) => (float[4] y, float[4] x, float[4] h) {
-        y = Sum(x, h, g)
-    }"""
-    model = graphs.of_text("delays", text)
-    return replace(model, states=(StatePair("h", "x"), StatePair("g", "h")))
-
-
-def moves_one_step_in_each_run(session: Session) -> bool:
-    (lane,) = session.lanes
-    zero = np.zeros(4, np.float32)
-    lane.bind({"x": zero, "h": zero, "g": zero})
-    seen_outputs = []
-    for step in range(1, 5):
-        lane.feed({"x": np.full(4, step, np.float32)})
-        lane.run()
-        seen_outputs.append(float(lane.outputs()["y"][0]))
-        lane.advance()
-    return seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
-
-
 @pytest.mark.parametrize(("runtime", "options"), LANES[:-1])
 def test_states_that_pass_through_move_one_step_in_each_run(
     runtime: str, options: dict[str, OptionValue], graphs: Graphs
 ) -> None:
-    with opened(delays(graphs), runtime, options) as session:
-        assert moves_one_step_in_each_run(session)
+    """`x` becomes `h`, and `h` becomes `g`: a line of delays, without a copy in the graph."""
+    text = """(float[4] x, float[4] h, float[4] g) => (float[4] y, float[4] x, float[4] h) {
+        y = Sum(x, h, g)
+    }"""
+    model = replace(
+        graphs.of_text("delays", text), states=(StatePair("h", "x"), StatePair("g", "h"))
+    )
+    zero, seen_outputs = np.zeros(4, np.float32), []
+    with opened(model, runtime, options) as session:
+        (lane,) = session.lanes
+        lane.bind({"x": zero, "h": zero, "g": zero})
+        for step in range(1, 5):
+            lane.feed({"x": np.full(4, step, np.float32)})
+            lane.run()
+            seen_outputs.append(float(lane.outputs()["y"][0]))
+            lane.advance()
+    assert seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]

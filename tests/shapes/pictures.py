@@ -124,11 +124,7 @@ def rt_detr() -> ModelProto:
     n = Net(26)
     x = _backbone(n, n.input("images", "N", 3, 640, 640), 32)
     sides = n.input("orig_target_sizes", "N", 2, element=INT64)
-    flat = n(
-        "Transpose",
-        n("Reshape", n("MaxPool", x, kernel_shape=[4, 4], strides=[4, 4]), [0, 32, -1]),
-        perm=[0, 2, 1],
-    )
+    flat = n.flat(n("MaxPool", x, kernel_shape=[4, 4], strides=[4, 4]), 32)
     scores = n("ReduceMax", n.linear(flat, 32, 80), axes=[2], keepdims=0)
     _, best = n("TopK", scores, [300], count=2)
     index = n("Expand", n("Unsqueeze", best, [2]), [1, 1, 32])

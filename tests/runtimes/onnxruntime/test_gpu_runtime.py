@@ -7,6 +7,7 @@ by itself.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from weakref import finalize
@@ -16,7 +17,7 @@ import onnxruntime
 import pytest
 
 from app.workers.process import prepare
-from exporters.types import Reference
+from exporters.types import ExportedModel, Reference
 from runtimes.cuda import options as tf32
 from runtimes.cuda import runtime as libraries
 from runtimes.errors import NotAvailable, Unsupported
@@ -85,6 +86,15 @@ def test_what_was_forbidden_after_libraries_were_loaded_is_not_called_fp32(
     assert bool(finding) == (told == "unknown")
 
 
+def profiled(model: ExportedModel, prefix: Path | None) -> onnxruntime.InferenceSession:
+    """A session on the CPU that writes its profile there, if anywhere."""
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    if prefix is not None:
+        options.enable_profiling, options.profile_file_prefix = True, str(prefix)
+    return onnxruntime.InferenceSession(model.path, options, providers=[CPU])
+
+
 def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many(
     graphs: Graphs,
 ) -> None:
@@ -99,11 +109,7 @@ def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many
     def open_session(prefix: Path | None = None) -> onnxruntime.InferenceSession:
         if open_now[0]:
             raise RuntimeError("CUDA failure 2: out of memory")
-        options = onnxruntime.SessionOptions()
-        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        if prefix is not None:
-            options.enable_profiling, options.profile_file_prefix = True, str(prefix)
-        session = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
+        session = profiled(model, prefix)
         open_now[0] += 1
         most.append(open_now[0])
         finalize(session, lambda: open_now.__setitem__(0, open_now[0] - 1))
@@ -139,13 +145,7 @@ def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> N
         ],
     )
 
-    def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
-        options = onnxruntime.SessionOptions()
-        options.enable_profiling = True
-        options.profile_file_prefix = str(prefix)
-        return onnxruntime.InferenceSession(model.path, options, providers=[CPU])
-
-    execution = ort_execution.read(session, open_recording, request_of(model))
+    execution = ort_execution.read(session, partial(profiled, model), request_of(model))
     marked_nodes = mark_shape_arithmetic(execution.placement, OrtCuda.provider)
     assert {node.op: node.counts for node in marked_nodes} == {
         "Shape": False,

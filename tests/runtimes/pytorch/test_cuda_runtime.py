@@ -21,7 +21,7 @@ from app.workers.loop import Block
 from app.workers.timing import loop_of
 from exporters.diagnostics import codes
 from exporters.types import ExportedModel, Factory, TensorSpec
-from runtimes.base import Available, Unavailable
+from runtimes.base import Available, Lane, Unavailable
 from runtimes.calls import TimedCalls
 from runtimes.errors import OutOfMemory, RuntimeFault, Unsupported
 from runtimes.execution import OpTime
@@ -91,21 +91,6 @@ def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
     place.release()
 
 
-@pytest.mark.parametrize("call", ["auto", "python"])
-def test_runs_that_are_queued_wait_once(
-    graphs: Graphs, boundary: str, cuda_graph: bool, call: str
-) -> None:
-    reference, place = reference_of(graphs.dense, 1), HostPlace()
-    with opened(graphs.dense, boundary, cuda_graph, place=place, call=call) as session:
-        (lane,) = session.lanes
-        lane.bind(reference.inputs)
-        lane.poison()
-        waits_before = place.waits
-        queued_timing(lane, 5)(Block(3), 3)
-        assert place.waits == waits_before + 3
-        assert agrees(lane.outputs(), reference)
-
-
 @pytest.fixture
 def pictures(graphs: Graphs) -> ExportedModel:
     return replace(
@@ -151,20 +136,35 @@ def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) 
         TorchCuda().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
 
 
-@NEEDS_C
-def test_a_recorded_graph_is_run_by_the_loop_in_c(graphs: Graphs, boundary: str) -> None:
-    reference = reference_of(graphs.dense, 1)
-    place = HostPlace()
-    with opened(graphs.dense, boundary, cuda_graph=True, place=place) as session:
+def queued(lane: Lane) -> None:
+    queued_timing(lane, 5)(Block(3), 3)
+
+
+def in_c(lane: Lane) -> None:
+    times = [array("q", bytes(24)) for _ in range(3)]
+    TimedCalls(lane.calls).time(times[0], times[1], times[2], 3)
+    assert loop_of(lane, streaming=False) == "C"
+
+
+@pytest.mark.parametrize(
+    ("run", "cuda_graph", "call"),
+    [
+        *((queued, recorded, call) for recorded in (False, True) for call in ("auto", "python")),
+        pytest.param(in_c, True, "auto", marks=NEEDS_C),
+    ],
+)
+def test_queued_runs_and_each_run_of_the_loop_in_c_wait_once(
+    graphs: Graphs, boundary: str, run: Callable[[Lane], None], cuda_graph: bool, call: str
+) -> None:
+    reference, place = reference_of(graphs.dense, 1), HostPlace()
+    with opened(graphs.dense, boundary, cuda_graph, place=place, call=call) as session:
         (lane,) = session.lanes
         lane.bind(reference.inputs)
         lane.poison()
         waits_before = place.waits
-        times = [array("q", bytes(24)) for _ in range(3)]
-        TimedCalls(lane.calls).time(times[0], times[1], times[2], 3)
-        assert place.waits == waits_before + 3, "each run waits once for the device"
+        run(lane)
+        assert place.waits == waits_before + 3
         assert agrees(lane.outputs(), reference)
-        assert loop_of(lane, streaming=False) == "C"
     assert not lane.calls, "what a closed session gave back is called no more"
 
 

@@ -130,6 +130,12 @@ def installed(
     monkeypatch.setattr(Package, "installed", installed_release)
 
 
-def compiled(graphs: Graphs, cache: Path | str = "", **options: OptionValue) -> Session:
-    settings = Settings(options=options, cache_dir=str(cache))
-    return TensorRt().compile(graphs.dense, {"batch": 1}, settings)
+def compiled(
+    graphs: Graphs,
+    cache: Path | str = "",
+    name: str = "dense",
+    operator_times: bool = False,
+    **options: OptionValue,
+) -> Session:
+    settings = Settings(options=options, cache_dir=str(cache), operator_times=operator_times)
+    return TensorRt().compile(getattr(graphs, name), {"batch": 1}, settings)

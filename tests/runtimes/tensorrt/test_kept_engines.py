@@ -13,10 +13,8 @@ from app.workers.loop import Block
 from exporters.diagnostics import diagnostic
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported
-from runtimes.options import OptionValue, Settings
 from runtimes.tensorrt.build import TENSORRT
 from runtimes.tensorrt.errors import Log
-from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.contract import agrees, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
@@ -115,9 +113,8 @@ RUNS, SAMPLES = 5, 3
 def test_each_sample_is_so_many_runs_and_one_wait(
     graphs: Graphs, driver: Driver, boundary: str, cuda_graph: bool, run: str, call: str
 ) -> None:
-    options: dict[str, OptionValue] = {"boundary": boundary, "cuda_graph": cuda_graph, "call": call}
     reference = reference_of(graphs.dense, 1)
-    with TensorRt().compile(graphs.dense, {"batch": 1}, Settings(options=options)) as session:
+    with compiled(graphs, boundary=boundary, cuda_graph=cuda_graph, call=call) as session:
         (lane,) = session.lanes
         lane.bind(reference.inputs)
         lane.poison()
@@ -156,4 +153,4 @@ def test_a_recording_that_fails_is_reported_by_its_cause(
 
     monkeypatch.setattr(Gpu, "graph", fail)
     with pytest.raises(fault):
-        TensorRt().compile(graphs.dense, {"batch": 1}, Settings(options={"cuda_graph": True}))
+        compiled(graphs, cuda_graph=True)

@@ -80,10 +80,8 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     graphs: Graphs, boundary: str, cuda_graph: bool
 ) -> None:
     reference = reference_of(graphs.wide, 1)
-    settings = Settings(
-        options={"boundary": boundary, "cuda_graph": cuda_graph}, operator_times=True
-    )
-    with TensorRt().compile(graphs.wide, {"batch": 1}, settings) as session:
+    options: dict[str, OptionValue] = {"boundary": boundary, "cuda_graph": cuda_graph}
+    with compiled(graphs, "", "wide", operator_times=True, **options) as session:
         lane = session.lanes[0]
         lane.bind(reference.inputs)
         for _ in range(3):
@@ -103,8 +101,7 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
 @NEEDS_C
 def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(graphs: Graphs) -> None:
     reference = reference_of(graphs.step, 1)
-    settings = Settings(options={"cuda_graph": True, "call": "c"})
-    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+    with compiled(graphs, "", "step", cuda_graph=True, call="c") as session:
         (lane,) = session.lanes
         lane.bind(reference.inputs)
         lane.poison()
@@ -112,15 +109,10 @@ def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(graphs: Gr
         TimedCalls(lane.calls).time(times[0], times[1], times[2], 1)
         assert agrees(lane.outputs(), reference)
         assert loop_of(lane, streaming=True) == "C"
-    python_options: list[dict[str, OptionValue]] = [
-        {"cuda_graph": False},
-        {"cuda_graph": True, "call": "python"},
-    ]
-    for options in python_options:
-        with TensorRt().compile(graphs.step, {"batch": 1}, Settings(options=options)) as session:
+    for cuda_graph, call in ((False, "auto"), (True, "python")):
+        with compiled(graphs, "", "step", cuda_graph=cuda_graph, call=call) as session:
             assert loop_of(session.lanes[0], streaming=True) == "Python"
-    on_device = Settings(options={"cuda_graph": True, "boundary": "device"})
-    with TensorRt().compile(graphs.step, {"batch": 1}, on_device) as session:
+    with compiled(graphs, "", "step", cuda_graph=True, boundary="device") as session:
         assert loop_of(session.lanes[0], streaming=True) == "Python", "states stay on the device"
         assert loop_of(session.lanes[0], streaming=False) == "C"
 
@@ -129,9 +121,8 @@ def test_layers_that_tensorrt_does_not_report_are_a_fault(
     graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tensorrt.IExecutionContext, "report_to_profiler", lambda self: False)
-    settings = Settings(operator_times=True)
     with (
-        TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session,
+        compiled(graphs, operator_times=True) as session,
         pytest.raises(RunFault, match="layer times"),
     ):
         session.operator_times(1)
@@ -142,9 +133,7 @@ def test_operator_times_are_of_the_engine_that_was_timed_and_leave_it(
 ) -> None:
     compiled(graphs, tmp_path, cuda_graph=True).close()
     engine_contents = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
-    options = {"cuda_graph": True}
-    settings = Settings(options=options, cache_dir=str(tmp_path), operator_times=True)
-    with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
+    with compiled(graphs, tmp_path, operator_times=True, cuda_graph=True) as session:
         assert session.execution.facts["engine_cache"] == "hit"
         session.operator_times(2)
     assert len(tensorrt.built) == 1
