@@ -85,6 +85,14 @@ def only_reference(model: ExportedModel) -> Reference:
     return load_reference(file)
 
 
+def by_engine(model: ExportedModel, reference: Reference) -> list[np.ndarray]:
+    """What ONNX Runtime makes of the reference's inputs."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.path, options, providers=["CPUExecutionProvider"])
+    return session.run([spec.name for spec in model.outputs], dict(reference.inputs))
+
+
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 """Real networks that come with onnx, their weights replaced by constants."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from math import erf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -94,26 +93,22 @@ def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
         _export(path, tmp_path / "cache", custom_ops=(str(text),))
 
 
-@pytest.mark.parametrize("attributes", [{}, {"seed": 3.0}])
-def test_a_graph_that_draws_is_told_from_one_that_is_wrong(
-    tmp_path: Path, attributes: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("seed", ["", "<seed = 3.0>"])
+def test_a_graph_that_draws_is_told_from_one_that_is_wrong(tmp_path: Path, seed: str) -> None:
     """Two engines make different numbers of one seed, so that a seed does not help."""
-    random_node = helper.make_node("RandomNormalLike", ["x"], ["r"], **attributes)
-    path = _save(tmp_path / "drawn.onnx", random_node, helper.make_node("Add", ["x", "r"], ["y"]))
+    nodes = nodes_of(f"r = RandomNormalLike {seed} (x) y = Add(x, r)")
+    path = _save(tmp_path / "drawn.onnx", *nodes)
     model, _ = _export(path, tmp_path / "cache")
     assert model.uncompared == diagnostic("reference_not_deterministic", references="onnx")
 
 
-@pytest.mark.parametrize("attributes", [{}, {"seed": 3}])
-def test_outputs_that_repeat_are_compared_next_to_random_ones(
-    tmp_path: Path, attributes: dict[str, Any]
-) -> None:
-    drop = helper.make_node("Dropout", ["x", "ratio", "training"], ["dropped"], **attributes)
+@pytest.mark.parametrize("seed", ["", "<seed = 3>"])
+def test_outputs_that_repeat_are_compared_next_to_random_ones(tmp_path: Path, seed: str) -> None:
     path = tmp_path / "dropout.onnx"
     constants = {"ratio": np.array(0.5, np.float32), "training": np.array(True)}
-    ends = [X], [tensor("dropped", ["batch", 8]), Y]
-    onnx.save(graph([drop, helper.make_node("Relu", ["x"], ["y"])], *ends, constants), path)
+    text = f"""(float[batch,8] x) => (float[batch,8] dropped, float[batch,8] y) {{
+        dropped = Dropout {seed} (x, ratio, training) y = Relu(x) }}"""
+    onnx.save(model_of(text, constants), path)
     model, reference = _export(path, tmp_path / "cache")
     assert (model.random_outputs, model.uncompared) == (("dropped",), None)
     assert diagnostic("outputs_not_deterministic", outputs=("dropped",)) in model.warnings

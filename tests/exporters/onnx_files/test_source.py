@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
@@ -18,6 +17,7 @@ from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_r
 from exporters.worker import export
 from tests.exporters.support import (
     LIGHT,
+    by_engine,
     graph,
     model_of,
     nodes_of,
@@ -65,10 +65,7 @@ def test_packaged_outputs_are_the_reference_and_hold(name: str, tmp_path: Path) 
     packaged_output = numpy_helper.to_array(onnx.load_tensor(LIGHT / f"{name}_output_0.pb"))
     (expected,) = reference.outputs.values()
     assert np.array_equal(expected, packaged_output)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.path, options, providers=["CPUExecutionProvider"])
-    (actual,) = session.run(None, dict(reference.inputs))
+    (actual,) = by_engine(model, reference)
     assert np.abs(actual - packaged_output).max() <= 1e-4 * np.abs(packaged_output).max()
 
 
@@ -247,8 +244,7 @@ def test_nodes_in_any_order_are_sorted_wherever_their_weights_lie(tmp_path: Path
     copied_nodes = onnx.load(exported_model.path, load_external_data=False).graph.node
     assert [node.output[0] for node in copied_nodes] == ["half", "y"]
     reference = load_reference(exported_model.references["batch=2"])
-    session = onnxruntime.InferenceSession(exported_model.path, providers=["CPUExecutionProvider"])
-    (actual,) = session.run(None, dict(reference.inputs))
+    (actual,) = by_engine(exported_model, reference)
     assert np.allclose(actual, reference.inputs["x"] @ twice @ twice, rtol=1e-5, atol=1e-5)
 
 
@@ -301,8 +297,7 @@ def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> Non
     a = reference.inputs["a"]
     expected = a @ _WEIGHTS.T + np.maximum(a, 0)
     assert np.allclose(reference.outputs["d"], expected, rtol=1e-5, atol=1e-5)
-    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    (actual,) = session.run(["d"], {"a": a})
+    (actual,) = by_engine(model, reference)
     assert np.allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
 

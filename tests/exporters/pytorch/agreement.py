@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import onnxruntime
 
 from exporters.types import ExportedModel, axes_key, load_reference
 from runtimes.options import Settings
 from runtimes.pytorch.runtime import TorchCpu
+from tests.exporters.support import by_engine
 
 
 def assert_agrees(model: ExportedModel, point: Mapping[str, int]) -> None:
     """ONNX Runtime on the graph and torch-cpu on the module both give the reference."""
     model = model.at(point)
     reference = load_reference(model.references[axes_key(model.axes)])
-    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    actual_outputs = session.run(list(reference.outputs), dict(reference.inputs))
     with TorchCpu().compile(model, model.axes, Settings(threads=1)) as native:
         (lane,) = native.lanes
         lane.bind(reference.inputs)
@@ -25,7 +23,7 @@ def assert_agrees(model: ExportedModel, point: Mapping[str, int]) -> None:
         by_torch = lane.outputs()
     assert list(by_torch) == [spec.name for spec in model.outputs]
     for (name, expected), by_ort, spec in zip(
-        reference.outputs.items(), actual_outputs, model.outputs, strict=True
+        reference.outputs.items(), by_engine(model, reference), model.outputs, strict=True
     ):
         assert expected.shape == spec.shape_at(model.axes)
         largest = np.abs(expected).max()
