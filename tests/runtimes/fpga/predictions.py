@@ -1,13 +1,11 @@
 """Predictions for the newest link table: every catalogue network that a card holds, and batches.
 
-`python -m tests.runtimes.fpga.predictions [--graphs FOLDER]` writes
-runtimes/fpga/predictions_sdk27.csv and says of the other networks why no card holds them. The
-graphs are exported into the folder as into a cache (default: one that is removed).
+`python -m tests.runtimes.fpga.predictions` writes runtimes/fpga/predictions_sdk27.csv and says of
+the other networks why no card holds them.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import sys
@@ -108,11 +106,8 @@ def text(folder: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--graphs", metavar="FOLDER", help="keep the exported graphs here")
-    options = parser.parse_args()
-    with TemporaryDirectory() as temporary:
-        FILE.write_text(text(Path(options.graphs or temporary)), encoding="utf-8")
+    with TemporaryDirectory() as folder:
+        FILE.write_text(text(Path(folder)), encoding="utf-8")
 
 
 if __name__ == "__main__":

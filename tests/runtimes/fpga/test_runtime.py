@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
 from exporters import install_layout
@@ -23,17 +22,21 @@ from runtimes.fpga.runtime import Fpga
 from runtimes.options import OptionValue, Settings
 from tests.app.analysis.columns.filled import MODEL
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
+from tests.runtimes.fpga.ort_sessions import of_text
 from tests.runtimes.graphs import spec
 from tests.runtimes.processes import printed
 
 CARD = Settings(device="ia-420f", release="sdk26")
-Save = Callable[[ModelBuilder], ExportedModel]
+Save = Callable[[ModelBuilder | str], ExportedModel]
 
 
 @pytest.fixture
 def save(tmp_path: Path) -> Save:
-    def write(builder: ModelBuilder) -> ExportedModel:
-        model = builder.model()
+    def write(made: ModelBuilder | str) -> ExportedModel:
+        if isinstance(made, str):
+            model, states = of_text(made, two=[2], w=np.ones((64, 32), np.float32)), []
+        else:
+            model, states = made.model(), made.states
         path = tmp_path / "model.onnx"
         onnx.save(model, path)
         inputs, outputs = (
@@ -45,7 +48,7 @@ def save(tmp_path: Path) -> Save:
             inputs=inputs,
             outputs=outputs,
             axes={size: 1 for end in inputs for size in end.shape if isinstance(size, str)},
-            states=tuple(StatePair(*pair) for pair in builder.states),
+            states=tuple(StatePair(*pair) for pair in states),
         )
 
     return write
@@ -150,34 +153,26 @@ def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
 
 
 def test_a_graph_that_the_cpu_shares_is_partial_and_has_no_latency(save: Save) -> None:
-    builder = ModelBuilder()
-    x = builder.add("Relu", builder.input("x", [1, 3, 3]))
-    builder.output(builder.add("Det", x))
-    with Fpga().compile(save(builder), {}, CARD) as session:
-        assert [(n.node, n.op) for n in session.execution.elsewhere] == [("Det_1", "Det")]
+    model = save("(float[1,3,3] x) => (float[1] y) { r = Relu(x) [det] y = Det(r) }")
+    with Fpga().compile(model, {}, CARD) as session:
+        assert [(n.node, n.op) for n in session.execution.elsewhere] == [("det", "Det")]
         assert session.execution.facts == {}
         with pytest.raises(RunFault, match="part of the graph runs elsewhere"):
             session.simulate(AfterCompletion(1), np.random.default_rng(0))
 
 
 def test_integer_arithmetic_on_the_host_is_listed_and_does_not_count(save: Save) -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [2, 4])
-    builder.output(builder.add("Relu", x))
-    index = builder.input("index", [3], TensorProto.INT64)
-    doubled_index = builder.add("Mul", index, builder.constant(np.array([2])))
-    builder.output(doubled_index, kind=TensorProto.INT64)
-    with Fpga().compile(save(builder), {}, CARD) as session:
+    text = """(float[2,4] x, int64[3] index) => (float[2,4] y, int64[3] doubled) {
+        y = Relu(x) [mul] doubled = Mul(index, two)
+    }"""
+    with Fpga().compile(save(text), {}, CARD) as session:
         assert session.execution.elsewhere == ()
         (host,) = [n for n in session.execution.placement if not n.counts]
         assert (host.op, host.provider) == ("Mul", "CPUExecutionProvider")
 
 
 def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", ["batch", 64])
-    builder.output(builder.add("MatMul", x, builder.weights(64, 32)), ["batch", 32])
-    model = save(builder)
+    model = save("(float[batch,64] x) => (float[batch,32] y) { y = MatMul(x, w) }")
     with Fpga().compile(model, {"batch": 5}, CARD) as session:
         lane = session.lanes[0]
         lane.bind({"x": np.ones((5, 64), np.float32)})
@@ -190,10 +185,7 @@ def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
 
 def test_a_graph_with_its_sizes_baked_in_runs_at_the_sizes_of_its_case(save: Save) -> None:
     """As that of a module is which torch exports at one size only."""
-    builder = ModelBuilder()
-    x = builder.input("x", [5, 64])
-    builder.output(builder.add("MatMul", x, builder.weights(64, 32)), [5, 32])
-    static_model = save(builder)
+    static_model = save("(float[5,64] x) => (float[5,32] y) { y = MatMul(x, w) }")
     model = replace(
         static_model,
         inputs=(TensorSpec("x", "float32", ("batch", 64)),),
