@@ -57,13 +57,7 @@ def test_onnx_runtimes_nodes_have_the_graphs_names(graphs: Graphs) -> None:
         folder = s._recording.folder
         assert folder.is_dir()
     assert not folder.exists(), "the profiler's file goes with the session"
-    assert {op.op for op in ops} == set(_op_types(graphs.dense))
-
-
-def _op_types(model: ExportedModel) -> list[str]:
-    import onnx
-
-    return [node.op_type for node in onnx.load(model.path).graph.node]
+    assert {op.op for op in ops} == {"MatMul", "Relu"}
 
 
 def test_runs_before_those_that_are_told_do_not_count(graphs: Graphs) -> None:

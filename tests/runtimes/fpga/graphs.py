@@ -20,8 +20,7 @@ FLOAT = TensorProto.FLOAT
 class ModelBuilder:
     """Collects nodes and random weights of one model."""
 
-    def __init__(self, name: str = "graph") -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
@@ -57,9 +56,7 @@ class ModelBuilder:
         return list(self.nodes[-1].output)
 
     def model(self, opset: int = 20) -> onnx.ModelProto:
-        graph = helper.make_graph(
-            self.nodes, self.name, self.inputs, self.outputs, self.initializers
-        )
+        graph = helper.make_graph(self.nodes, "graph", self.inputs, self.outputs, self.initializers)
         model = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10
         )
@@ -70,11 +67,9 @@ class ModelBuilder:
         return import_model(self.model(), axes)
 
 
-def cnn_step(
-    layers: int, channels: int, taps: int = 8, batch: int = 1, name: str = "graph"
-) -> ModelBuilder:
+def cnn_step(layers: int, channels: int, taps: int = 8, batch: int = 1) -> ModelBuilder:
     """Causal convolutions with ReLU and a residual, one time step, state explicit."""
-    builder = ModelBuilder(name)
+    builder = ModelBuilder()
     x = builder.input("x", [batch, channels, 1])
     following: list[tuple[str, str]] = []
     for layer in range(layers):
@@ -93,11 +88,9 @@ def cnn_step(
     return builder
 
 
-def lstm_step(
-    layers: int, hidden_size: int, outputs: int = 32, batch: int = 1, name: str = "graph"
-) -> ModelBuilder:
+def lstm_step(layers: int, hidden_size: int, outputs: int = 32, batch: int = 1) -> ModelBuilder:
     """LSTM layers and a linear one, one time step, state explicit, batch first as torch has it."""
-    builder = ModelBuilder(name)
+    builder = ModelBuilder()
     x = builder.input("x", [batch, 1, hidden_size])
     following: list[tuple[str, str]] = []
     for layer in range(layers):

@@ -19,7 +19,7 @@ from runtimes.execution import AfterCompletion
 from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.fpga.cards import load_card
-from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
+from tests.runtimes.fpga.graphs import cnn_step, lstm_step
 
 CONSTANTS = ("V80 sdk25 io_us", "V80 sdk26 io_us", "IA io_us", "IA dma_us")
 
@@ -47,12 +47,10 @@ class Row:
         """Of a mean, in per cent."""
         return (mean_us / (self.mean_us or math.nan) - 1) * 100
 
-    def builder(self, name: str = "graph") -> ModelBuilder:
-        step = cnn_step if self.family == "cnn" else lstm_step
-        return step(self.layers, self.width, name=name)
-
     def compile(self) -> Compiled:
-        return compile_graph(self.builder().graph(), load_card(self.card.lower()), self.release)
+        step = cnn_step if self.family == "cnn" else lstm_step
+        graph = step(self.layers, self.width).graph()
+        return compile_graph(graph, load_card(self.card.lower()), self.release)
 
 
 def read_rows() -> list[Row]:

@@ -108,19 +108,10 @@ def opened(
     model: ExportedModel,
     boundary: str,
     cuda_graph: bool = False,
-    tf32: bool = False,
     place: HostPlace | None = None,
-    call: str = "auto",
     precision: Precision = "fp32",
-    **other_options: OptionValue,
+    **options: OptionValue,
 ) -> TorchCudaSession:
-    options: dict[str, OptionValue] = {
-        **PLAIN,
-        "boundary": boundary,
-        "cuda_graph": cuda_graph,
-        "tf32": tf32,
-        "call": call,
-        **other_options,
-    }
-    request = request_of(model, 1, Settings(precision=precision), **options)
+    all_options = PLAIN | {"boundary": boundary, "cuda_graph": cuda_graph} | options
+    request = request_of(model, 1, Settings(precision=precision), **all_options)
     return TorchCudaSession(request, place or HostPlace())
