@@ -19,13 +19,9 @@ def llama() -> ModelProto:
         "attention_mask", "batch_size", "past_sequence_length + sequence_length", element=INT64
     )
     positions = n.input("position_ids", "batch_size", "sequence_length", element=INT64)
+    sizes = "batch_size", _HEADS, "past_sequence_length", 16
     pasts = [
-        [
-            n.input(
-                f"past_key_values.{layer}.{part}", "batch_size", _HEADS, "past_sequence_length", 16
-            )
-            for part in ("key", "value")
-        ]
+        [n.input(f"past_key_values.{layer}.{part}", *sizes) for part in ("key", "value")]
         for layer in range(_LAYERS)
     ]
     angle = n("Mul", n("Unsqueeze", n("Cast", positions, to=FLOAT), [2]), n.weights(64, scale=1))

@@ -10,18 +10,14 @@ from onnx import TensorProto
 
 from runtimes.errors import Unsupported
 from runtimes.fpga.graph.graph import POINTWISE
+from runtimes.fpga.graph.importer import import_model
 from runtimes.fpga.lower import COMPUTE, MOVE, lower
 from runtimes.fpga.lower.builder import Freshness
 from runtimes.fpga.lower.steps import ElementStep, Lowered, MatrixStep, Vectors
 from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.operator import OPERATORS
-from tests.runtimes.fpga.graphs import (
-    FLOAT,
-    ModelBuilder,
-    cnn_step,
-    lstm_step,
-    mlp,
-)
+from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step, lstm_step, mlp
+from tests.runtimes.fpga.ort_sessions import of_text
 
 
 def lowered(builder: ModelBuilder) -> Lowered:
@@ -92,10 +88,8 @@ def test_convolutions_and_products(
 
 
 def test_a_second_operand_that_is_computed_is_written_to_tiles_first() -> None:
-    builder = ModelBuilder()
-    a, b = builder.input("a", [2, 3, 16]), builder.input("b", [2, 16, 8])
-    builder.output(builder.add("MatMul", a, b))
-    result = lowered(builder)
+    text = "(float[2,3,16] a, float[2,16,8] b) => (float[2,3,8] y) { y = MatMul(a, b) }"
+    result = lower(import_model(of_text(text), {}))
     write, product = result.steps
     assert isinstance(write, ElementStep)
     assert (write.fresh, write.passes) == (256, 1)
@@ -216,22 +210,11 @@ def test_a_node_without_a_path_on_the_card_is_named(made: ModelBuilder, told: st
 
 
 def test_arithmetic_on_indices_is_the_hosts() -> None:
-    builder = ModelBuilder()
-    x, index = builder.input("x", [1, 8, 4]), builder.input("index", [2], TensorProto.INT64)
-    doubled_index = builder.add("Mul", index, builder.constant(np.array([2])))
-    builder.output(builder.add("Gather", x, doubled_index, axis=1))
-    (gather,) = lowered(builder).steps
-    assert (gather.name, gather.after) == ("Gather_1", ())
-
-
-def window() -> tuple[ModelBuilder, str]:
-    """Three held steps and one new one, four channels."""
-    builder = ModelBuilder()
-    state = builder.input("state", [1, 4, 3])
-    x = builder.input("x", [1, 4, 1])
-    joined_input = builder.add("Concat", state, x, axis=2)
-    builder.states.append(("state", "never"))
-    return builder, joined_input
+    text = """(float[1,8,4] x, int64[2] index) => (float[1,2,4] y) {
+        doubled = Mul(index, two) [pick] y = Gather <axis = 1> (x, doubled)
+    }"""
+    (gather,) = lower(import_model(of_text(text, two=[2]), {})).steps
+    assert (gather.name, gather.after) == ("pick", ())
 
 
 @pytest.mark.parametrize(
@@ -256,10 +239,13 @@ def window() -> tuple[ModelBuilder, str]:
 def test_freshness_is_where_numbers_depend_on_the_new_input(
     op: str, extra: tuple[Any, ...], attributes: dict[str, Any]
 ) -> None:
-    """The mask must be what the operator itself makes of the mask as numbers."""
+    """Of three held steps and a new one: what the operator makes of the mask as numbers."""
     from onnx.reference import ReferenceEvaluator
 
-    builder, joined_input = window()
+    builder = ModelBuilder()
+    state, x = builder.input("state", [1, 4, 3]), builder.input("x", [1, 4, 1])
+    builder.states.append(("state", "never"))
+    joined_input = builder.add("Concat", state, x, axis=2)
     builder.add(op, joined_input, *(builder.constant(np.array(e)) for e in extra), **attributes)
     names = builder.last_outputs()
     for name in names:
