@@ -106,12 +106,14 @@ def constant_tensors(holders: Iterable[GraphProto | FunctionProto]) -> dict[str,
 
 
 def small_arrays(tensors: Mapping[str, TensorProto], most: int) -> dict[str, np.ndarray]:
-    """The values of those that have up to so many, but not what is damaged or lies elsewhere."""
+    """The values of those that have up to so many, but not what is damaged or lies elsewhere; what
+    numpy has no type for, such as bfloat16, as float32."""
     arrays = {}
     for name, tensor in tensors.items():
         if prod(tensor.dims) <= most and not uses_external_data(tensor):
             with suppress(ValueError, TypeError, KeyError):
-                arrays[name] = to_array(tensor)
+                values = to_array(tensor)
+                arrays[name] = values.astype(np.float32) if values.dtype.kind == "V" else values
     return arrays
 
 

@@ -121,7 +121,7 @@ def wanted_at(node: NodeProto, place: int, values: ShapeValues) -> Wanted | None
             rank = len(shape) if shape is not None else 1
             return Wanted("scale", lambda at: (2 if at == rank - 1 else 1,))
         case "Reshape", 1:
-            return _reshaped(node, values, shape, "allowzero" in facts)
+            return _reshaped(node, values, shape, bool(facts.get("allowzero")))
         case ("Expand", 1) | ("ConstantOfShape", 0):
             length = values.size(node.input[place], 0) or 1
             own = shape if op == "Expand" else None

@@ -23,9 +23,7 @@ from exporters.onnx_files.node_demands import (
 from exporters.types import Dimension, TensorSpec
 
 _MOVED_INPUTS: Mapping[str, Sequence[int]] = {
-    **dict.fromkeys(
-        ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)
-    ),
+    **dict.fromkeys(("Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)),
     **dict.fromkeys(("Expand", "Slice", "Split", "Tile", "Pad", "Gather", "GatherND"), (0,)),
     **dict.fromkeys(("GatherElements", "Ceil", "Floor", "Round", "ReduceMax", "ReduceMin"), (0,)),
     "Where": (1, 2),
@@ -131,6 +129,7 @@ class _Flow:
             spec.name: [_Track(spec.name, truth=(0.0, 1.0) if spec.dtype == "bool" else None)]
             for spec in specs
         }
+        self._booleans = {spec.name for spec in specs if spec.dtype == "bool"}
         self.uses: dict[str, list[Use]] = {}
 
     def through(self, nodes: Sequence[NodeProto]) -> None:
@@ -276,16 +275,22 @@ class _Flow:
                     if track.truth is not None:
                         yield replace(track, truth=(track.truth[1], track.truth[0]))
             case "Cast" if attributes(node).get("to") == TensorProto.BOOL:
+                yield from self._at(node, 0)
                 yield from _truths([t for t in self._at(node, 0) if t.truth is None], 0, 1)
+            case "Cast":
+                yield from map(_number_of, self._at(node, 0))
             case "And" | "Or":
                 yield from (track for place in (0, 1) for track in self._at(node, place))
             case "Add" | "Sub" | "Mul" | "Div":
                 yield from self._moved(node)
             case "Equal" | "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual":
                 constant = self._values.number(node.input[1])
-                if constant is not None and constant.size == 1 and constant.dtype.kind in "iu":
-                    ends = (int(constant.flat[0]) + step for step in _COMPARED[node.op_type])
-                    yield from _truths(self._at(node, 0), *ends)
+                bounds = self._values.bounds(node, 1)
+                if constant is not None and constant.size == 1 and bounds is not None:
+                    # A fraction may lie beside any constant, but not what was a boolean.
+                    is_whole = constant.dtype.kind in "iu"
+                    tracks = [t for t in self._at(node, 0) if is_whole or t.input in self._booleans]
+                    yield from _truths(tracks, *(bounds[0] + s for s in _COMPARED[node.op_type]))
 
     def _part(self, node: NodeProto) -> np.ndarray | None:
         """Which element of a vector a Slice takes, None for several, or for what is none."""
@@ -320,6 +325,17 @@ def _truths(tracks: Sequence[_Track], fails: int, holds: int) -> Iterator[_Track
         ends = [track.giving((value,)) for value in (fails, holds)]
         if all(end is not None and _is_number(end) for end in ends):
             yield replace(track, truth=(float(sum(ends[0])), float(sum(ends[1]))))  # type: ignore[arg-type]
+
+
+def _number_of(track: _Track) -> _Track:
+    """The track of 0 and 1 in place of a boolean that fails and holds; others are numbers."""
+    if track.truth is None:
+        return track
+    fails, holds = map(Fraction, track.truth)
+    scale, offset = 1 / (holds - fails), -fails / (holds - fails)
+    if offset.denominator != 1:
+        return replace(track, truth=None, vague=True)
+    return replace(track, truth=None, scale=scale, least=int(offset), largest=int(offset))
 
 
 def _element(track: _Track, index: np.ndarray | None) -> _Track:

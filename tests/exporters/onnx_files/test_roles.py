@@ -153,7 +153,7 @@ VALUES: dict[str, tuple[str, str, list[float]]] = {
     "of what is filled": ("int64[1] n", "y = ConstantOfShape(n)", [128]),
     "of what is expanded": ("float[time,1] x, int64[2] n", "y = Expand(x, n)", [20, 128]),
     "of a part": ("float[batch,time] x, int64[1] n", "y = Slice(x, c0, n, c1)", [20]),
-    "a target": ("float[2,6,4] x, int64[2] n", "y = Reshape(x, n)", [0, -1]),
+    "a target": ("float[2,6,4] x, int64[2] n", "y = Reshape <allowzero = 0> (x, n)", [0, -1]),
     "one of a target's sizes": (
         "float[2,6,4] x, int64[1] n",
         """c = Constant <value = int64[1] {8}> () s = Concat <axis = 0> (n, c)
@@ -247,6 +247,16 @@ MASKS = {
     "that hides where it holds": (f"{LOW} y = Where(m, low, x)", False),
     "that keeps where it holds": (f"{LOW} y = Where(m, x, low)", True),
     "turned round": (f"{LOW} t = Not(m) y = Where(t, x, low)", False),
+    "turned round, as a number compared with 0": (
+        f"""{LOW} nil = Constant <value = float {{0}}> () t = Not(m) f = Cast <to = 1> (t)
+        e = Equal(f, nil) y = Where(e, x, low)""",
+        True,
+    ),
+    "turned round, as a number times a large one": (
+        """far = Constant <value = float {-10000}> () t = Not(m) f = Cast <to = 1> (t)
+        a = Mul(f, far) y = Add(x, a)""",
+        True,
+    ),
     "of two": (f"{LOW} c = Greater(x, low) a = And(m, c) y = Where(a, x, low)", True),
     "to which minus infinity is added": (
         """low = Constant <value = float {-inf}> () nil = Constant <value = float {0}> ()
@@ -273,6 +283,16 @@ def test_a_mask_hides_nothing(kind: str, tmp_path: Path) -> None:
     element = "bool" if isinstance(expected, bool) else "int64"
     text = _model(f"float[batch,time] x, {element}[batch,time] m", nodes)
     assert (_drawn(tmp_path / "m.onnx", text)["m"] == expected).all()
+
+
+def test_a_mask_of_bfloat16_hides_nothing(tmp_path: Path) -> None:
+    """The bits are those of -1e9; ONNX Runtime's CPU provider has no such operator."""
+    nodes = """low = Constant <value = bfloat16 {52846}> () b = Cast <to = 16> (x)
+        w = Where(m, low, b) y = Cast <to = 1> (w)"""
+    text = _model("float[batch,time] x, bool[batch,time] m", nodes)
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    face = inspect(tmp_path / "m.onnx")
+    assert not seeded_inputs(face.inputs, AXES, seed=3)["m"].any()
 
 
 def test_divisors_are_never_0_and_pictures_use_all_of_their_range(tmp_path: Path) -> None:
