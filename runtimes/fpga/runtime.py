@@ -6,8 +6,9 @@ how long the card would take is told by the compiler, never by a wall clock.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from exporters import install_layout
 from exporters.types import Precision
@@ -142,26 +143,47 @@ def _open(request: Request, provider_options: Mapping[str, str]) -> onnxruntime.
         raise compile_fault(error) from error
 
 
+def _without_floats(graph: Graph, parts: Sequence[Any]) -> set[tuple[str, str, str]]:
+    """The nodes that compute no floats, by name, operator and provider.
+
+    What has no name in its file is told by its operator: where the card has as many of a kind as
+    compute floats, those that it left compute none.
+    """
+    assigned = [
+        (node.name, node.op_type, part.ep_name) for part in parts for node in part.get_nodes()
+    ]
+    floats = {node.name: node.op for node in graph.nodes if touches_float(graph, node)}
+    whole = {node.name for node in graph.nodes} - floats.keys()
+    nameless = Counter(floats[name] for name in floats.keys() - {name for name, *_ in assigned})
+    nameless.subtract(
+        op for name, op, provider in assigned if not name and provider == PROVIDER_NAME
+    )
+    return {
+        (name, op, provider)
+        for name, op, provider in assigned
+        if name in whole or (not name and provider != PROVIDER_NAME and nameless[op] <= 0)
+    }
+
+
 def _execution(
     engine: onnxruntime.InferenceSession, call_path: str, graph: Graph | None, card: str
 ) -> Execution:
     """What runs where. Nodes of `graph` that compute no floats are listed wherever they run; a
     subgraph of the card runs when its first node would."""
-    uncounted_names: set[str] = set()
-    places: dict[str, int] = {}
-    if graph is not None:
-        uncounted_names = {node.name for node in graph.nodes if not touches_float(graph, node)}
-        places = {node.name: place for place, node in enumerate(graph.nodes)}
+    parts = engine.get_provider_graph_assignment_info()
+    nodes = graph.nodes if graph is not None else ()
+    places = {node.name: place for place, node in enumerate(nodes)}
+    uncounted = _without_floats(graph, parts) if graph is not None else set()
     placement = tuple(
         NodePlacement(
             node=node.name,
             op=node.op_type,
             provider=part.ep_name,
             precision="bf16" if part.ep_name == PROVIDER_NAME else "fp32",
-            counts=node.name not in uncounted_names,
+            counts=(node.name, node.op_type, part.ep_name) not in uncounted,
             position=min((places[name] for name in names if name in places), default=None),
         )
-        for part in engine.get_provider_graph_assignment_info()
+        for part in parts
         for names in [{node.name for node in part.get_nodes()}]
         for node in part.get_nodes()
     )

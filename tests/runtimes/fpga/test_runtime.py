@@ -153,18 +153,19 @@ def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
 
 
 def test_a_graph_that_the_cpu_shares_is_partial_and_has_no_latency(save: Save) -> None:
-    model = save("(float[1,3,3] x) => (float[1] y) { r = Relu(x) [det] y = Det(r) }")
+    model = save("(float[1,3,3] x) => (float[1] y) { r = Relu(x) y = Det(r) }")
     with Fpga().compile(model, {}, CARD) as session:
-        assert [(n.node, n.op) for n in session.execution.elsewhere] == [("det", "Det")]
+        assert [(n.node, n.op) for n in session.execution.elsewhere] == [("", "Det")]
         assert session.execution.facts == {}
         with pytest.raises(RunFault, match="part of the graph runs elsewhere"):
             session.simulate(AfterCompletion(1), np.random.default_rng(0))
 
 
-def test_integer_arithmetic_on_the_host_is_listed_and_does_not_count(save: Save) -> None:
-    text = """(float[2,4] x, int64[3] index) => (float[2,4] y, int64[3] doubled) {
-        y = Relu(x) [mul] doubled = Mul(index, two)
-    }"""
+@pytest.mark.parametrize("name", ["[double] ", ""])
+def test_integer_arithmetic_on_the_host_is_listed_and_does_not_count(save: Save, name: str) -> None:
+    text = f"""(float[2,4] x, int64[3] index) => (float[2,4] y, int64[3] doubled) {{
+        r = Relu(x) y = Mul(r, x) {name}doubled = Mul(index, two)
+    }}"""
     with Fpga().compile(save(text), {}, CARD) as session:
         assert session.execution.elsewhere == ()
         (host,) = [n for n in session.execution.placement if not n.counts]
