@@ -21,7 +21,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
 from tests.app.run_folder.measured import HOST, Speed, export, manifest, measure
 from tests.checkout import ROOT
-from tests.desktop.grabs import USUAL, Grabber, Made, stored_run
+from tests.desktop.grabs import ENVIRONMENT, Grabber, Made, stored_run
 
 SHOWN = ROOT / "assets" / "screenshots"
 LARGEST_BYTES = 250_000
@@ -81,7 +81,7 @@ def draw_all(folder: Path) -> None:
     with TemporaryDirectory() as home:
         fonts = Path(home, "fonts.conf")
         fonts.write_text("<fontconfig></fontconfig>", "utf-8")
-        env = {**os.environ, **USUAL.env, "QT_QPA_PLATFORM": "offscreen", "TZ": "UTC"}
+        env = {**os.environ, **ENVIRONMENT, "TZ": "UTC"}
         env |= {"FONTCONFIG_FILE": str(fonts), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         env |= {f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "DATA", "CACHE")}
         command = [sys.executable, "-m", "tests.pictures", str(folder)]
@@ -91,7 +91,7 @@ def draw_all(folder: Path) -> None:
 
 def _draw_theme(folder: Path, theme: str) -> None:
     with TemporaryDirectory() as made:
-        grabber = Grabber(Path(made), USUAL, theme)
+        grabber = Grabber(Path(made), theme)
         for picture in PICTURES:
             if picture.theme == theme:
                 _draw(grabber, picture, Path(made, picture.name), folder / f"{picture.name}.png")

@@ -482,9 +482,9 @@ def typical_difference(
 
     Each side's figure G is that of a typical round, as rows quote it. To first order a pair moves
     the difference by G_a (ln a - ln G_a) - G_b (ln b - ln G_b) (the delta method;
-    Oehlert, Am. Stat. 46, 1992), and the interval is that of the mean of these, as `between` has
-    it for one case: Student's t, widened for skewness and for correlation. What moves both sides of
-    a pair alike, as a slow minute of the machine does, is in neither.
+    Oehlert, Am. Stat. 46, 1992), and the interval is that of the mean of these, by Student's t,
+    widened for skewness as `student_interval` is, and for correlation. What moves both sides of a
+    pair alike, as a slow minute of the machine does, is in neither.
     """
     pairs = len(longer)
     if not pairs:

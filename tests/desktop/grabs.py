@@ -1,19 +1,12 @@
-"""`python -m tests.desktop.grabs DIR [LOOK…]`: a picture of every view, to be looked at.
-
-Of the stored runs of `tests.golden`, in both themes and every look (a screen and its font), by
-whole windows on the offscreen platform: some minutes for all of them.
-"""
+"""Pictures of the window with stored runs of `tests.golden`, on the offscreen platform."""
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from PySide6.QtCore import QThreadPool
 from PySide6.QtGui import QPainter, QPixmap
@@ -25,57 +18,16 @@ from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
 from app.runs.reader import read_run
-from tests.checkout import ROOT
 from tests.golden.folders import unpack
 
-_USUAL_DPI = 96
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A screen in the window's own pixels, `scale` of its own to each, and the font's size."""
-
-    name: str
-    width: int
-    height: int
-    scale: int = 1
-    font: float = 1.0
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """What Qt is told of it."""
-        return {
-            "QT_SCALE_FACTOR": str(self.scale),
-            # The font alone: Qt would take the same for a scale of everything.
-            "QT_FONT_DPI": str(round(_USUAL_DPI * self.font)),
-            "QT_ENABLE_HIGHDPI_SCALING": str(int(self.font == 1.0)),
-        }
-
-
-USUAL = Look("1280x800", 1280, 800)
-LOOKS = (
-    Look("900x560-large-font", 900, 560, font=1.75),
-    USUAL,
-    Look("1920x1080", 1920, 1080),
-    Look("4k", 1920, 1080, scale=2),
-)
-THEMES = ("light", "dark")
-STORED = {
-    "plain": "summary ranking histogram percentiles boxes timeline trends matrix operators",
-    "large": "summary ranking histogram percentiles boxes timeline matrix",
-    "failures": "summary ranking compare history",
-    "sizes": "trends",
-    "slo": "trends",
-    "compared": "compare",
-    "history": "history",
-    "operators": "operators",
-    "card": "schedule",
-    "check": "checks",
-    "accuracy": "accuracy",
-    "largest": "largest_batch",
-    "tune": "tune",
+SIZE = 1280, 800
+ENVIRONMENT = {
+    "QT_QPA_PLATFORM": "offscreen",
+    "QT_SCALE_FACTOR": "1",
+    "QT_FONT_DPI": "96",
+    "QT_ENABLE_HIGHDPI_SCALING": "1",
 }
-"""The stored runs and the views that are drawn of each."""
+"""What Qt is told of the screen and its font."""
 _MOST_S = 20.0
 """What is not there after so long is a picture of that."""
 _REST_S = 0.1
@@ -103,44 +55,17 @@ def stored_run(name: str, path: Path) -> Made:
     return Made(runs[0], beside=runs[1] if runs[1:] else None)
 
 
-def main() -> int:
-    """Save all pictures below the folder that is named; returns 0."""
-    out, *names = sys.argv[1:]
-    folder = Path(out).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    for look in LOOKS:
-        for theme in THEMES if not names or look.name in names else ():
-            command = [sys.executable, "-m", "tests.desktop.grabs", "--one", str(folder)]
-            env = {**os.environ, **look.env, "QT_QPA_PLATFORM": "offscreen"}
-            subprocess.run([*command, look.name, theme], cwd=ROOT, env=env, check=True)
-    return 0
-
-
 class Grabber:
-    """One look in one theme, in a process that Qt knows as such a screen."""
+    """The window in one theme, whose preferences lie in `folder`."""
 
-    def __init__(self, folder: Path, look: Look, theme: str) -> None:
+    def __init__(self, folder: Path, theme: str) -> None:
         self._app = QApplication(sys.argv[:1])
-        self._pictures = folder / f"{look.name}-{theme}"
-        self._pictures.mkdir(exist_ok=True)
-        settings_path = self._pictures / "window.ini"
-        settings_path.unlink(missing_ok=True)
-        preferences = Preferences(settings_path)
+        preferences = Preferences(folder / f"{theme}.ini")
         preferences.theme = theme
         self._window = MainWindow(preferences)
-        self._window.resize(look.width, look.height)
+        self._window.resize(*SIZE)
         self._window.show()
         self._wait(_REST_S)
-
-    def grab_all(self, runs: Path) -> None:
-        """Every view of every stored run, which is unpacked below `runs`."""
-        self.save(self._pictures / "welcome.png")
-        for name, views in STORED.items():
-            self.open(stored_run(name, runs / name))
-            for view in views.split():
-                self.show(view, most_s=3.0)
-                self.save(self._pictures / f"{name}-{view}.png")
-        self._window.close()
 
     def show(self, key: str, most_s: float = _MOST_S) -> None:
         """Bring this view to the front and wait until it is drawn."""
@@ -205,18 +130,3 @@ class Grabber:
         QThreadPool.globalInstance().waitForDone(20)
         self._app.processEvents()
         time.sleep(0.005)
-
-
-def _grab_one(folder: Path, name: str, theme: str) -> None:
-    look = next(look for look in LOOKS if look.name == name)
-    with TemporaryDirectory() as runs:
-        Grabber(folder, look, theme).grab_all(Path(runs))
-    sys.stdout.write(f"{name} {theme}\n")
-    sys.stdout.flush()
-    os._exit(0)  # views without a window are left, which Qt takes apart in no order
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one"]:
-        _grab_one(Path(sys.argv[2]), *sys.argv[3:5])
-    sys.exit(main())

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
-BOOL, UINT8 = TensorProto.BOOL, TensorProto.UINT8
+FLOAT, INT64, INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
+BOOL, STRING, UINT8 = TensorProto.BOOL, TensorProto.STRING, TensorProto.UINT8
+MICROSOFT, LEARNED = "com.microsoft", "ai.onnx.ml"
 
 Operand = Any
 """The name of a tensor, or a constant: an array, a number, a list of whole numbers."""
@@ -33,12 +34,12 @@ class Net:
         self("Identity", tensor, names=(name,))
         self._outputs.append(helper.make_tensor_value_info(name, element, None))
 
-    def model(self) -> ModelProto:
+    def model(self, opset: int = 17, domains: Sequence[tuple[str, int]] = ()) -> ModelProto:
         graph = helper.make_graph(
             self._nodes, "graph", self._inputs, self._outputs, self._constants
         )
-        opset = helper.make_opsetid("", 17)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=8)
+        opsets = [helper.make_opsetid(*pair) for pair in (("", opset), *domains)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
     def branch(self, *outputs: str, shape: Sequence[int | str] | None = None) -> Any:
         """The nodes so far as an inner graph with these outputs."""
@@ -118,12 +119,15 @@ class Net:
         mixed = self("MatMul", self("Softmax", scores, axis=-1), v)
         return self("Reshape", self("Transpose", mixed, perm=[0, 2, 1, 3]), [0, 0, width])
 
-    def block(self, x: str, width: int, heads: int, bias: str = "", other: str = "") -> str:
-        """A layer of a transformer; `other` is what it attends to."""
+    def block(
+        self, x: str, width: int, heads: int, bias: str = "", other: str = "", inner: int = 0
+    ) -> str:
+        """A layer of a transformer; `other` is what it attends to, of `inner` columns."""
         normed = self.norm(x, width)
         q = self.heads(self.linear(normed, width, width), heads, width)
         k, v = (
-            self.heads(self.linear(other or normed, width, width), heads, width) for _ in range(2)
+            self.heads(self.linear(other or normed, inner or width, width), heads, width)
+            for _ in range(2)
         )
         x = self("Add", x, self.linear(self.attend(q, k, v, width, bias), width, width))
         wide = self("Relu", self.linear(self.norm(x, width), width, 2 * width))

@@ -150,6 +150,52 @@ def swin() -> ModelProto:
     return n.model()
 
 
+def depth() -> ModelProto:
+    """A transformer over patches of 14, whose positions are resized to the picture."""
+    n = Net(28)
+    picture = n.input("pixel_values", "batch_size", 3, "height", "width")
+    x = n("Conv", picture, n.weights(32, 3, 14, 14), strides=[14, 14])
+    shape = n("Shape", x)
+    table = n.weights(1, 32, 37, 37, scale=0.1)
+    sizes = n("Concat", [1, 32], n("Slice", shape, [2], [4]), axis=0)
+    x = n("Add", x, n("Resize", table, None, None, sizes, mode="cubic"))
+    tokens = n.block(n.flat(x, 32), 32, 2)
+    x = n("Reshape", n("Transpose", tokens, perm=[0, 2, 1]), shape)
+    sizes = n(
+        "Concat", n("Slice", shape, [0], [2]), n("Slice", n("Shape", picture), [2], [4]), axis=0
+    )
+    x = n(
+        "Resize",
+        n("Conv", x, n.weights(1, 32, 1, 1)),
+        None,
+        None,
+        n("Concat", n("Slice", sizes, [0], [1]), [1], n("Slice", sizes, [2], [4]), axis=0),
+        mode="linear",
+    )
+    n.output(n("Squeeze", x, [1]), "predicted_depth")
+    return n.model()
+
+
+def unet() -> ModelProto:
+    n = Net(29)
+    sample = n.input("sample", "batch_size", 4, "height", "width")
+    step = n.input("timestep", "steps", element=INT64)
+    text = n.input("encoder_hidden_states", "batch_size", "sequence_length", 64)
+    angle = n("Mul", n("Unsqueeze", n("Cast", step, to=FLOAT), [1]), n.weights(1, 32, scale=1))
+    time = n.linear(n("Concat", n("Sin", angle), n("Cos", angle), axis=1), 64, 32)
+    x = n.conv(sample, 4, 32)
+    down = n("Add", n.conv(x, 32, 32, stride=2), n("Unsqueeze", time, [2, 3]))
+    shape = n("Shape", down)
+    flat = n.flat(down, 32)
+    flat = n.block(flat, 32, 2, other=text, inner=64)
+    down = n("Reshape", n("Transpose", flat, perm=[0, 2, 1]), shape)
+    up = n("Resize", down, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
+    n.output(
+        n("Conv", n("Concat", up, x, axis=1), n.weights(4, 64, 3, 3), pads=[1] * 4), "out_sample"
+    )
+    return n.model()
+
+
 def clip() -> ModelProto:
     n = Net(30)
     ids = n.input("input_ids", "text_batch_size", "sequence_length", element=INT64)
@@ -167,4 +213,24 @@ def clip() -> ModelProto:
     x = n("Add", x, n.weights(49, 32, scale=0.1))
     image = n("ReduceMean", n.block(x, 32, 2), axes=[1], keepdims=0)
     n.output(n("MatMul", image, n("Transpose", text, perm=[1, 0])), "logits_per_image")
+    return n.model()
+
+
+def matcher() -> ModelProto:
+    """Points of two pictures, with their descriptors, matched with each other."""
+    n = Net(32)
+    sides = []
+    for place in (0, 1):
+        points = n.input(f"kpts{place}", 1, f"num_keypoints{place}", 2)
+        sides.append(
+            n(
+                "Add",
+                n.linear(n.input(f"desc{place}", 1, f"num_keypoints{place}", 256), 256, 32),
+                n.linear(points, 2, 32),
+            )
+        )
+    a, b = n.block(sides[0], 32, 2, other=sides[1]), n.block(sides[1], 32, 2, other=sides[0])
+    scores = n("Softmax", n("MatMul", a, n("Transpose", b, perm=[0, 2, 1])), axis=2)
+    n.output(n("ArgMax", scores, axis=2, keepdims=0), "matches0", INT64)
+    n.output(n("ReduceMax", scores, axes=[2], keepdims=0), "mscores0")
     return n.model()

@@ -52,21 +52,25 @@ class Shape:
 
 def _filled(rule: Any, array: np.ndarray, inputs: Arrays) -> np.ndarray:
     """An array like this one, by a rule of `shapes.toml`."""
-    shape = array.shape
+    rng, shape = np.random.default_rng(0), array.shape
     match rule:
         case {"size": name}:
             values: Any = inputs[name].shape[rule.get("axis", 1)]
-        case {"bytes": end}:
-            values = np.random.default_rng(0).integers(0, end, shape)
+        case {"uniform": [low, high]}:
+            values = rng.uniform(low, high, shape)
+        case {"integers": [low, high]}:
+            values = rng.integers(low, high, shape)
         case {"below": name}:
-            values = np.random.default_rng(0).integers(0, len(inputs[name]), shape)
+            values = rng.integers(0, len(inputs[name]), shape)
         case {"positions": name}:
             values = inputs[name].shape[2] + np.arange(shape[1])
         case {"spaced": name}:
             values = np.arange(shape[1]) * inputs[name].shape[1] // shape[1]
         case _:
             values = rule
-    return np.resize(np.array(values, array.dtype), shape)
+    # A text may be longer than those that were drawn.
+    element = object if isinstance(values, str) else array.dtype
+    return np.resize(np.array(values, element), shape)
 
 
 SHAPES: Sequence[Shape] = tuple(

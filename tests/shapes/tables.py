@@ -1,4 +1,4 @@
-"""Public shapes of language models, recommenders and graphs."""
+"""Public shapes of language models, state-space models, recommenders, graphs and tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from tests.files.language import decoder
-from tests.shapes.net import FLOAT, INT64, Net
+from tests.shapes.net import FLOAT, INT64, LEARNED, STRING, Net
 
 _WIDTH, _HEADS, _LAYERS = 64, 4, 2
 
@@ -44,6 +44,29 @@ def bert() -> ModelProto:
         x = n.block(x, 64, 4, n.hidden(mask))
     for name in ("start_logits", "end_logits"):
         n.output(n("Squeeze", n.linear(x, 64, 1), [2]), name)
+    return n.model()
+
+
+def mamba() -> ModelProto:
+    """One step of a state-space model: each layer keeps a convolution and a state."""
+    n = Net(43)
+    ids = n.input("input_ids", "batch_size", 1, element=INT64)
+    x = n("Squeeze", n.embedding(ids, 502, 64), [1])
+    for layer in range(4):
+        seen = n.input(f"conv_states.{layer}", "batch_size", 128, 4)
+        state = n.input(f"ssm_states.{layer}", "batch_size", 128, 16)
+        inner = n("MatMul", n.norm(x, 64), n.weights(64, 128))
+        line = n("Concat", n("Slice", seen, [1], [4], [2]), n("Unsqueeze", inner, [2]), axis=2)
+        n.output(line, f"conv_states_out.{layer}")
+        mixed = n("ReduceSum", n("Mul", line, n.weights(128, 4)), [2], keepdims=0)
+        step = n("Unsqueeze", n("Softplus", n.linear(mixed, 128, 128)), [2])
+        decay = n("Exp", n("Mul", step, -np.abs(n.weights(128, 16, scale=1))))
+        gate = n("Mul", step, n("Unsqueeze", n("MatMul", mixed, n.weights(128, 16)), [1]))
+        new = n("Add", n("Mul", decay, state), n("Mul", gate, n("Unsqueeze", mixed, [2])))
+        n.output(new, f"ssm_states_out.{layer}")
+        y = n("Squeeze", n("MatMul", new, n.weights(16, 1)), [2])
+        x = n("Add", x, n.linear(y, 128, 64))
+    n.output(n.linear(x, 64, 502), "logits")
     return n.model()
 
 
@@ -99,6 +122,37 @@ def graph_network() -> ModelProto:
         x = n("Relu", n("ScatterElements", zeros, index, messages, axis=0, reduction="add"))
     n.output(n("LogSoftmax", x, axis=1), "out")
     return n.model()
+
+
+_PORTS = ("C", "Q", "S")
+
+
+def tabular() -> ModelProto:
+    """Numbers scaled, texts as one-hot columns, a linear classifier: a pipeline of scikit-learn."""
+    n = Net(47)
+    numbers = [n.input(name, None, 1) for name in ("age", "fare")]
+    texts = {"embarked": _PORTS, "sex": ("female", "male"), "pclass": ("1", "2", "3")}
+    columns = []
+    for name in numbers:
+        columns.append(n("Scaler", name, domain=LEARNED, offset=[30.0], scale=[0.07]))
+    for name, words in texts.items():
+        column = n.input(name, None, 1, element=STRING)
+        hot = n("OneHotEncoder", column, domain=LEARNED, cats_strings=list(words), zeros=1)
+        columns.append(n("Reshape", hot, [-1, len(words)]))
+    features = n("Concat", *columns, axis=1)
+    weights = [float(w) for w in n.weights(20, scale=1)]
+    _, scores = n(
+        "LinearClassifier",
+        features,
+        domain=LEARNED,
+        count=2,
+        coefficients=weights,
+        intercepts=[0.1, -0.1],
+        classlabels_ints=[0, 1],
+        post_transform="LOGISTIC",
+    )
+    n.output(scores, "probabilities")
+    return n.model(domains=[(LEARNED, 3)])
 
 
 def genai() -> ModelProto:
