@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.checkout import ROOT
-from tests.size import Size, c_lines, files, group_of, groups, measure, report
+from tests.size import Size, c_lines, files, group_of, groups, measure
 
 SOURCE = '''"""A docstring
 of two lines."""
@@ -32,22 +32,6 @@ lines""" + (
 def test_a_code_line_is_neither_blank_nor_comment_nor_docstring() -> None:
     assert measure(SOURCE) == Size(lines=9, import_lines=3, functions=(5,))
     assert measure("") == Size(lines=0, import_lines=0, functions=())
-
-
-def test_empty_files_count_as_files_but_not_for_the_median() -> None:
-    sizes = [
-        ("app/__main__.py", Size(100, 10, (90, 3))),
-        ("app/example/__init__.py", Size(0, 0, ())),
-        ("app/example/grid.py", Size(401, 40, (80,))),
-        ("app/example/plots/grid.py", Size(601, 50, ())),
-    ]
-    head, *rows = (line.split() for line in report(sizes))
-    assert head[:3] == ["folder", "files", "lines"]
-    assert rows == [
-        ["app", "1", "100", "10.0", "%", "100", "100", "0", "0", "90", "1"],
-        ["app/example", "3", "1002", "9.0", "%", "501", "601", "2", "1", "80", "0"],
-        ["all", "4", "1102", "9.1", "%", "401", "601", "2", "1", "90", "1"],
-    ]
 
 
 def test_a_c_line_is_neither_blank_nor_comment() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tracemalloc
 from collections.abc import Callable
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from app.stats.intervals import (
     RARELY_DEPENDENT,
     RoundCorrelation,
     interval_between,
+    pairs_beyond,
     round_correlation,
     tail_allowance,
     typical,
@@ -174,6 +176,16 @@ def test_the_interval_lies_between_means_of_pairs_by_their_ranks() -> None:
             assert interval is not None
             ends = np.log2([interval.low, interval.high])
             assert ends == pytest.approx([inflation * means[place - 1], inflation * means[-place]])
+
+
+@pytest.mark.parametrize(("rounds", "off"), [(9, 0), (50, 0), (61, 1), (200, 1)])
+def test_ranks_are_those_of_all_sums_of_ranks(rounds: int, off: int) -> None:
+    """Counted in whole numbers, with a confidence that no other test asks for."""
+    sums = [1]
+    for rank in range(1, rounds + 1):
+        sums = [a + b for a, b in zip(sums + [0] * rank, [0] * rank + sums, strict=True)]
+    rare = [total for total in accumulate(sums) if 200 * total <= 13 * 2**rounds]
+    assert abs(pairs_beyond(rounds, 0.87) - len(rare)) <= off
 
 
 def test_a_hundred_processes_hold_what_is_typical_by_the_normal_law_of_ranks() -> None:
