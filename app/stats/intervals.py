@@ -187,11 +187,9 @@ def pairs_beyond(rounds: int, confidence: float) -> int:
     if rounds > _EXACT_ROUNDS:
         spread = math.sqrt(rounds * (rounds + 1) * (2 * rounds + 1) / 24.0)
         return math.floor(rounds * (rounds + 1) / 4.0 + NormalDist().inv_cdf(share) * spread)
-    chances = np.zeros(rounds * (rounds + 1) // 2 + 1)
-    chances[0] = 1.0
+    chances = np.ones(1)
     for rank in range(1, rounds + 1):
-        chances[rank:] += chances[:-rank].copy()
-        chances *= 0.5
+        chances = 0.5 * (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0)))
     return int(np.searchsorted(np.cumsum(chances), share, side="right"))
 
 

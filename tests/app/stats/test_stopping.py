@@ -141,7 +141,7 @@ def test_so_many_rounds_are_the_fewest_that_give_the_interval(spread: float) -> 
     assert rounds == 3 or reach(rounds - 1) > 0.05
 
 
-@pytest.mark.parametrize("unlucky", [1.1, 1.3, 2.0])
+@pytest.mark.parametrize("unlucky", [0.7, 1.1, 2.0])
 def test_as_many_as_there_are_suffice_just_where_their_interval_is_narrow(unlucky: float) -> None:
     figures = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.0 * unlucky]
     interval = interval_between(np.array(figures))
@@ -152,6 +152,22 @@ def test_as_many_as_there_are_suffice_just_where_their_interval_is_narrow(unluck
     assert enough is not None and enough <= len(figures)
     more = rounds_needed(figures, share=half_width * 0.95)
     assert more is not None and more > len(figures)
+
+
+@pytest.mark.parametrize(
+    ("skewed", "even", "share"),
+    [([2.0] + [0.0] * 7, [1.0, -1.0] * 4, 0.03), ([2.0, 0.0, 0.0], [1.0, 0.0, -1.0], 0.6)],
+)
+def test_skewness_counts_where_rounds_are_too_few_for_ranks(
+    skewed: list[float], even: list[float], share: float
+) -> None:
+    """Two cases whose logarithms have one deviation."""
+    same = np.array(even) * np.std(skewed) / np.std(even)
+    most, least = (
+        rounds_needed(np.exp(0.1 * np.array(logs)).tolist(), share) for logs in (skewed, same)
+    )
+    assert most is not None and least is not None
+    assert (most > least) == (len(even) < 6)
 
 
 def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None:
