@@ -226,7 +226,7 @@ def test_labels_are_counted_without_the_images(tmp_path: Path) -> None:
         np.save(labels, np.zeros(4096, np.int64))
         archive.writestr("labels.npy", labels.getvalue())
     reject_unusable(str(tmp_path / "a.npz"))
-    np.savez(tmp_path / "scalar.npz", images=np.zeros((4, 3)), labels=np.int64(1))
+    np.savez(tmp_path / "scalar.npz", images=np.zeros((1, 3)), labels=np.int64(1))
     with pytest.raises(PlanError):
         reject_unusable(str(tmp_path / "scalar.npz"))
 

@@ -16,7 +16,6 @@ from app.cases.column import Row, number_of
 from app.machine.environment import MACHINE
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
-from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import Interval
 from app.stats.summary import interval_of_sum
 
@@ -127,7 +126,7 @@ def _aggregate(run: Run, group: Sequence[MeasuredCase]) -> AggregateThroughput |
 def _interval(part: MeasuredCase) -> Interval | None:
     """That of the row, where it counts how much rounds differ."""
     low, high = (number_of(part.row[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
-    if low is None or high is None or len(part.rounds) < MINIMUM_ROUNDS:
+    if low is None or high is None:
         return None
     return Interval(low, high)
 

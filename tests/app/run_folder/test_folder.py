@@ -51,8 +51,10 @@ def started(path: Path) -> RunFolder:
 
 def test_an_empty_folder_may_be_used_and_its_manifest_brings_the_sweep_back(tmp_path: Path) -> None:
     reject_occupied(tmp_path)
-    started(tmp_path).close()
+    with started(tmp_path) as folder:
+        assert [*folder.journal_lines.values()] == [1]
     manifest = read_manifest(tmp_path)
+    assert manifest.started_in == str(Path.cwd())
     RunFolder.create(tmp_path / "again", manifest).close()
     assert read_manifest(tmp_path / "again") == manifest
 
@@ -195,6 +197,8 @@ def test_a_manifest_has_values_within_bounds(
     text = path.read_bytes()
     for changes in (values, refused):
         path.write_text(json.dumps({**json.loads(text), **changes}))
+        with pytest.raises(DamagedManifest):
+            read_manifest(path.parent)
         reseal_manifest(path)
         if changes is refused:
             with pytest.raises(DamagedManifest):

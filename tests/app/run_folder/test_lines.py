@@ -36,6 +36,7 @@ from app.run_folder.journal import (
     line_values,
 )
 from app.run_folder.ledger import Ledger
+from app.run_folder.run import time_parts
 from exporters.diagnostics import diagnostic
 from tests.app.run_folder.runs import manifest_of
 from tests.app.sweep.sweeps import exported_add
@@ -146,6 +147,16 @@ def test_the_last_round_that_was_timed_says_who_measured_a_case() -> None:
         ledger.take(source, RoundResult(CASE.case_id, number, status, samples=samples))
     writer = ledger.run.writer_of(CASE)
     assert writer is not None and writer.host == "b"
+
+
+def test_the_times_of_writers_are_added_and_the_longest_comes_first() -> None:
+    first, second = {"start": {"": 0.5}}, {"engine_end": {"fake": 2.0}, "start": {"": 0.25}}
+    times = time_parts(in_ledger(TimeSpent(first), TimeSpent(second)).run)
+    assert times is not None and time_parts(a_ledger().run) is None
+    assert [(part.activity, part.seconds) for part in times.parts] == [
+        ("engine end", 2.0),
+        ("start", 0.75),
+    ]
 
 
 def in_ledger(*lines: Line, source: str = A) -> Ledger:

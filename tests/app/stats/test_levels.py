@@ -102,3 +102,10 @@ def test_a_level_that_one_process_met_is_not_usual() -> None:
     rounds[1] = _round(rng, (1.0, 1.3), 0.02)
     found = speeds([window_medians(runs) for runs in rounds])
     assert found is not None and found.is_usual
+
+
+def test_levels_that_outlast_processes_are_known_by_one_leap_where_two_begin_on_each() -> None:
+    fast, slow = (np.linspace(level, 1.01 * level, 20) for level in (100.0, 130.0))
+    leaping = np.concatenate([fast[:10], slow[:10]])
+    assert speeds([fast, leaping, slow, slow]) is not None
+    assert speeds([fast, leaping, slow]) is None

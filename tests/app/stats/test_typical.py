@@ -291,7 +291,7 @@ def test_the_variance_under_independence_is_that_of_all_orders() -> None:
 
 def test_rounds_are_put_in_the_order_of_their_starts() -> None:
     figures = [100.0, 101.0, 103.0, 104.0, 107.0, 108.0]
-    starts = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
+    starts = [5.0, 15.0, 25.0, 35.0, 45.0, 55.0]
     order = [3, 0, 5, 1, 4, 2]
     expected = round_correlation(figures, starts)
     in_order = round_correlation([figures[k] for k in order], [starts[k] for k in order])

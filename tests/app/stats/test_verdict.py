@@ -269,6 +269,12 @@ def test_independent_rounds_are_widened_by_less_than_half(rounds: int) -> None:
     assert np.mean([change.inflation for change in raised if change is not None]) < 1.5
 
 
+def test_a_clock_too_coarse_for_the_band_shows_nothing_to_be_the_same() -> None:
+    sides = [100.0, 100.1, 99.9] * 3, [100.1, 99.9, 100.0] * 3
+    words = [judge([difference(*sides, True, tick)])[0].word for tick in (0.0, 0.03)]
+    assert words == ["same", "undecided"]
+
+
 def test_what_many_comparisons_show_widens_each() -> None:
     """One that looks independent among many that wander."""
     rng = np.random.default_rng(6)

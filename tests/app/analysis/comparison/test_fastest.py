@@ -107,7 +107,7 @@ def test_hosts_compete_by_what_they_timed(path: Path) -> None:
         *(measured(replace(ORT, host=host), us) for host, us in (("a", QUICK), ("b", SLOW))),
         *(measured(replace(card, host=h), [us] * 3, **simulated) for h, us in (("a", 2), ("b", 3))),
     )
-    assert (contest.first, contest.second) == ("on a", "on b")
+    assert (contest.label, contest.first, contest.second) == ("mlp · ort-cpu", "on a", "on b")
 
 
 def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path) -> None:

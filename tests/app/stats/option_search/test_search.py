@@ -123,6 +123,8 @@ def test_a_step_is_one_change_and_the_last_is_the_winner() -> None:
     assert ladder.winner.case.case_id == search.lead.case_id
     names = [step.choice[0] for step in ladder.steps if step.choice]
     assert len(set(names)) == len(names)
+    assert ladder.noise is not None and ladder.rival_verdict is not None
+    assert ladder.rival_verdict.difference is not None
 
 
 @pytest.mark.parametrize(
