@@ -31,7 +31,7 @@ from app.stats.intervals import (
     spread_limit,
     typical,
 )
-from app.stats.quantiles import CONFIDENCE, needed_samples
+from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
 
 if TYPE_CHECKING:
     from app.stats.estimates import Estimate
@@ -96,8 +96,11 @@ def reach(figure: Estimate) -> float | None:
     """
     if figure.value is None or figure.interval is None or figure.absent:
         return None
-    low, high = figure.interval.low, figure.interval.high
-    return max(high / figure.value - 1.0, 1.0 - low / figure.value)
+    return _reach(figure.interval, figure.value)
+
+
+def _reach(interval: Interval, value: float) -> float:
+    return max(interval.high / value - 1.0, 1.0 - interval.low / value)
 
 
 NARROW = 0.05
@@ -128,8 +131,7 @@ def rounds_needed(
     logarithms, edge = np.log(np.array(figures)), math.log1p(share)
     spread, count = inflation * deviation(logarithms), len(figures)
     skewness = skewness_of(logarithms) if spread else 0.0
-    middle = typical(np.array(figures))
-    is_narrow = max(interval.high / middle - 1.0, 1.0 - interval.low / middle) <= share
+    is_narrow = _reach(interval, typical(np.array(figures))) <= share
     if not is_narrow:
         spread = spread_limit(spread, count - 1)
 
@@ -138,13 +140,11 @@ def rounds_needed(
         return max(reaches(rounds, shape, confidence)) * spread / math.sqrt(rounds) <= edge
 
     # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.
-    rounds = max(MINIMUM_ROUNDS, math.floor((1.96 * spread / edge) ** 2))
-    if is_narrow:
-        return next((n for n in range(rounds, count) if suffice(n)), count)
-    rounds = max(rounds, count + 1)
+    first = MINIMUM_ROUNDS if is_narrow else count + 1
+    rounds = max(first, math.floor((1.96 * spread / edge) ** 2))
     while not suffice(rounds):
         rounds += 1
-    return rounds
+    return min(rounds, count) if is_narrow else rounds
 
 
 @dataclass(frozen=True, slots=True)
