@@ -170,6 +170,11 @@ def test_skewness_counts_where_rounds_are_too_few_for_ranks(
     assert (most > least) == (len(even) < 6)
 
 
+def test_one_round_more_is_enough_where_three_just_miss_it() -> None:
+    """s = 0.02 is 0.028 at most: 4.303 s / sqrt(3) is above ln 1.05, 3.182 x 0.028 / 2 below."""
+    assert rounds_needed([98.0, 100.0, 102.0]) == 4
+
+
 def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None:
     """In more than half of the tries: the spread of ten rounds is taken at its 60 % limit."""
     rng, narrow = np.random.default_rng(5), 0
