@@ -8,7 +8,6 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -44,11 +43,6 @@ def leave_last_core() -> None:
         keep_to(_ALL - {max(_ALL)})
 
 
-def all_cores() -> AbstractContextManager[None]:
-    """A process that is started inside may use every core that the window was given."""
-    return on_cores(_ALL)
-
-
 COMMAND = install_layout.command("app")
 _LAST_BYTES = 4096
 _let_go: list[subprocess.Popen[bytes]] = []
@@ -62,7 +56,7 @@ class BatchChild:
         self.log = log
         self._error_file = log.with_name(f"{log.name}.error.json")
         try:
-            with log.open("ab") as output, all_cores():
+            with log.open("ab") as output, on_cores(_ALL):
                 self._process = subprocess.Popen(
                     [*COMMAND, *arguments],
                     stdin=subprocess.PIPE,

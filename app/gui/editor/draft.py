@@ -59,7 +59,7 @@ class DraftStep(QUndoCommand):
 class Background(QObject):
     """`ask(key, work, answer)`: only the newest question of a key is answered."""
 
-    _result_ready = Signal(str, int, object, object, object)
+    _result_ready = Signal(str, int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -83,10 +83,10 @@ class Background(QObject):
             if self._newest[key] != number:
                 return
             try:
-                result, error = work(), None
-            except Exception as caught:
-                result, error = None, caught
-            self._result_ready.emit(key, number, result, error, (answer, on_error))
+                reply = partial(answer, work())
+            except Exception as error:
+                reply = partial(on_error, error)
+            self._result_ready.emit(key, number, reply)
 
         self._pool.start(run)
 
@@ -96,16 +96,9 @@ class Background(QObject):
         self._pool.clear()
         self._pool.waitForDone()
 
-    def _deliver(
-        self, key: str, number: int, result: Any, error: Exception | None, then: tuple
-    ) -> None:
-        if self._newest.get(key) != number:
-            return
-        answer, on_error = then
-        if error is None:
-            answer(result)
-        else:
-            on_error(error)
+    def _deliver(self, key: str, number: int, reply: Callable[[], None]) -> None:
+        if self._newest.get(key) == number:
+            reply()
 
 
 FIRST = Plan(

@@ -303,10 +303,7 @@ class SweepEditor(QWidget):
         self._look_into_files()
 
     def _show_checked(
-        self,
-        forecast: Estimate,
-        sizes: Mapping[str, Mapping[str, int]],
-        engines: Sequence[str],
+        self, forecast: Estimate, sizes: Mapping[str, Mapping[str, int]], engines: Sequence[str]
     ) -> None:
         self.estimate = forecast
         self._tell(told(forecast), wrong=False)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QRectF, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
-from app.analysis.comparison.judge import ComparedCase, Comparison, Sides, interval_note
+from app.analysis.comparison.judge import Comparison, Sides, interval_note
 from app.analysis.comparison.measured_case import COMPARED
 from app.analysis.insights.quality import Quality
 from app.cases.objectives import Word
@@ -117,7 +117,7 @@ class CompareView(FigureView):
             header += [f"{name}_verdict", f"{name}_why"]
         rows: list[list[object]] = []
         for case in comparison.cases if comparison else ():
-            row: list[object] = [_name_case(case)]
+            row: list[object] = [f"{case.label} ({CLOCK_TEXT[case.clock]})"]
             for name in _list_percentiles(comparison):
                 row += _cells(case.percentiles.get(name))
             rows.append(row)
@@ -132,10 +132,6 @@ def _list_percentiles(comparison: Comparison | None) -> tuple[str, ...]:
         else ()
     )
     return tuple(names) or COMPARED
-
-
-def _name_case(case: ComparedCase) -> str:
-    return f"{case.label} ({CLOCK_TEXT[case.clock]})"
 
 
 def _cells(sides: Sides | None) -> list[object]:

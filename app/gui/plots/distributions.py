@@ -22,9 +22,9 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import (
+    CapLayer,
     Percentile,
     bin_quantile_s,
-    lay_intervals,
     percentiles,
 )
 from app.gui.plots.read.bins import since_when, without_samples
@@ -136,7 +136,11 @@ class PercentileView(PlotView):
         if bounds:
             positions = np.array([place for place, _ in bounds])
             low, high = np.log10([(limits.low, limits.high) for _, limits in bounds]).T
-            lay_intervals(self.lay, plot, positions, low, high, pen)
+            middle, half = (low + high) / 2.0, (high - low) / 2.0
+            # The lines are data, so that the plot's range holds them.
+            bars = pg.ErrorBarItem(x=positions, y=middle, bottom=half, top=half, beam=0.0, pen=pen)
+            plot.addItem(bars)
+            self.lay(CapLayer(plot, positions, low, high, pen))
         dots = pg.ScatterPlotItem(x, y, symbol="o", size=7, pen=pen, brush=style.solid())
         plot.addItem(dots)
 

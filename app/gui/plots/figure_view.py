@@ -255,18 +255,13 @@ def _places_beside(figure: Figure) -> dict[str, float]:
         for series in same_symbol:
             for mark in series.marks:
                 names_by_x.setdefault(mark.x, set()).add(series.name)
-        crowded_names = [
-            s.name for s in same_symbol if any(s.name in group for group in _several(names_by_x))
-        ]
+        crowds = [names for names in names_by_x.values() if len(names) > 1]
+        crowded_names = [s.name for s in same_symbol if any(s.name in crowd for crowd in crowds)]
         step = min(_BESIDE_PX, _MOST_BESIDE_PX / max(1, len(crowded_names)))
         middle = (len(crowded_names) - 1) / 2
         for number, name in enumerate(crowded_names):
             aside.setdefault(name, step * (number - middle))
     return aside
-
-
-def _several(names_by_x: Mapping[float, set[str]]) -> list[set[str]]:
-    return [names for names in names_by_x.values() if len(names) > 1]
 
 
 def _paint_symbol(painter: QPainter, symbol: Symbol, point: QPointF) -> None:

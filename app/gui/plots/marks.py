@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -273,23 +273,6 @@ _CAP_PX = 4.0
 """By so much a cap reaches to either side."""
 
 
-def lay_intervals(
-    lay: Callable[[Overlay], Overlay],
-    plot: pg.PlotItem,
-    x: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    pen: QPen,
-) -> None:
-    """Draw the intervals from `low` to `high` at `x` [n each], as the axes have them.
-
-    The lines are data, so that the plot's range holds them; `lay` is the view's own.
-    """
-    middle, half = (low + high) / 2.0, (high - low) / 2.0
-    plot.addItem(pg.ErrorBarItem(x=x, y=middle, bottom=half, top=half, beam=0.0, pen=pen))
-    lay(CapLayer(plot, x, low, high, pen))
-
-
 class CapLayer(Overlay):
     """A short line across each end of each interval, below the points."""
 
@@ -334,7 +317,7 @@ class NameLayer(Overlay):
         box = self.boundingRect()
         places = [(QPointF(self.x_px(x), self.y_px(y)), name) for x, y, name in self._points]
         visible_points = [(point, name) for point, name in places if box.contains(point)]
-        used_areas = [_enclose(point) for point, _ in visible_points]
+        used_areas = [QRectF(p.x() - 5, p.y() - 5, 10, 10) for p, _ in visible_points]
         for point, name in [pair for pair in visible_points if pair[1]][:_MOST_NAMES]:
             size = (metrics.horizontalAdvance(name), metrics.height())
             free = next(
@@ -348,10 +331,6 @@ class NameLayer(Overlay):
             if free is not None:
                 used_areas.append(free)
                 painter.drawText(free, Qt.AlignmentFlag.AlignCenter, name)
-
-
-def _enclose(point: QPointF) -> QRectF:
-    return QRectF(point.x() - 5, point.y() - 5, 10, 10)
 
 
 def _candidates(point: QPointF, width: float, height: float) -> Sequence[QRectF]:

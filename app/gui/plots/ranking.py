@@ -23,7 +23,7 @@ from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView, place
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, remark, series_entries
-from app.present.figure import Axis, Figure, Mark, Unit
+from app.present.figure import Axis, Figure
 from app.present.report.comparison_figures import accuracy
 from app.present.report.figures import interval_figure, latency
 
@@ -120,11 +120,10 @@ class RankingView(FigureView):
         else:
             x = Axis(_RATE_TITLE.lower(), "per_s", "log")
             base_figure = interval_figure("", x, ranked_cases, {_RATE: ""})
+        unit = base_figure.x.unit
         labelled_series = tuple(
-            replace(
-                series, marks=tuple(_label_mark(mark, base_figure.x.unit) for mark in series.marks)
-            )
-            for series in base_figure.series
+            replace(s, marks=tuple(replace(m, label=figure(m.x, unit)) for m in s.marks))
+            for s in base_figure.series
         )
         return replace(
             base_figure, title=CLOCK_TEXT[cases[0].clock].capitalize(), series=labelled_series
@@ -150,10 +149,6 @@ class RankingView(FigureView):
                 [case_series.label, case_series.clock, *figures, case_series.row.get("device_name")]
             )
         return ["series", *columns], rows
-
-
-def _label_mark(mark: Mark, unit: Unit) -> Mark:
-    return replace(mark, label=figure(mark.x, unit))
 
 
 class AccuracyView(FigureView):
