@@ -81,7 +81,9 @@ def _create_root(whole: Whole, flags: argparse.Namespace) -> Path:
     plans = _plans(whole, flags)
     for plan in plans.values():
         expand(plan)
-    root = Path(flags.out) if flags.out else new_path(_named_plan(whole, plans))
+    # Called like the whole, as the folder is to be.
+    named_plan = next(iter(plans.values())).model_copy(update={"name": f"study-{whole.name}"})
+    root = Path(flags.out) if flags.out else new_path(named_plan)
     if root.exists() and any(root.iterdir()):
         raise ResultsError(f"{root} is there already", "give another folder with --out")
     for part in whole.parts:
@@ -89,11 +91,6 @@ def _create_root(whole: Whole, flags: argparse.Namespace) -> Path:
             with cluster_of(plans[part.name]) as cluster:
                 create_run(plans[part.name], root / whole.folder_of(part), cluster).close()
     return root
-
-
-def _named_plan(whole: Whole, plans: dict[str, Plan]) -> Plan:
-    """A plan that is called like the whole, as its folder is to be."""
-    return next(iter(plans.values())).model_copy(update={"name": f"study-{whole.name}"})
 
 
 def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:

@@ -30,8 +30,6 @@ from app.present.document import (
     Picture,
     Points,
     Table,
-    text_of,
-    tone_of,
     unfolded,
 )
 from app.present.figure import Figure
@@ -68,9 +66,7 @@ def csv_text(blocks: Iterable[Block]) -> str:
     rows: list[dict[str, Value]] = [{} for _ in main.rows]
     header: list[str] = []
     for place, (key, column) in enumerate(zip(keys(main.columns), main.columns, strict=True)):
-        cells = [
-            cell if isinstance(cell, Cell) else Cell(cell) for cell in _column_cells(main, place)
-        ]
+        cells = _column_cells(main, place)
         unit = _units(main, place)
         suffix = f" ({unit})" if unit and not column.unit else ""
         has_interval = any(cell.low is not None for cell in cells)
@@ -87,9 +83,13 @@ def csv_text(blocks: Iterable[Block]) -> str:
     return to_csv(rows, header).decode("utf-8")
 
 
-def _column_cells(table: Table, place: int) -> Iterator[Cell | str]:
+def _column_cells(table: Table, place: int) -> list[Cell]:
     """The cells of a column."""
-    return (row[place] for row in table.rows)
+    return [_whole(row[place]) for row in table.rows]
+
+
+def _whole(cell: Cell | str) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
 
 
 def keys(columns: Sequence[Column]) -> list[str]:
@@ -147,7 +147,7 @@ def _table(table: Table) -> dict[str, Any]:
     ]
     rows = [
         {
-            key: _cell(column, cell)
+            key: _cell(column, _whole(cell))
             for key, column, cell in zip(names, table.columns, row, strict=True)
         }
         for row in table.rows
@@ -158,49 +158,35 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _has_figures(table: Table, place: int) -> bool:
     """Whether it is a column of figures, though perhaps aligned as names are."""
-    values = (cell.value for cell in _column_cells(table, place) if isinstance(cell, Cell))
-    numbers = (isinstance(value, int | float) for value in values)
+    numbers = (isinstance(cell.value, int | float) for cell in _column_cells(table, place))
     return not table.columns[place].is_name or any(numbers)
 
 
 def _units(table: Table, place: int) -> str:
     """The unit of the values of a column; "" where they have several."""
     cells = _column_cells(table, place)
-    units = {
-        cell.unit
-        for cell in cells
-        if isinstance(cell, Cell) and (cell.value is not None or cell.low is not None)
-    }
+    units = {cell.unit for cell in cells if cell.value is not None or cell.low is not None}
     return table.columns[place].unit or (units.pop() if len(units) == 1 else "")
 
 
-def _cell(column: Column, cell: Cell | str) -> Any:
-    text = text_of(cell).strip()
-    value = cell.value if isinstance(cell, Cell) else None
-    has_interval = isinstance(cell, Cell) and cell.low is not None
-    if column.is_name and value is None and not has_interval:
+def _cell(column: Column, cell: Cell) -> Any:
+    text = cell.text.strip()
+    if column.is_name and cell.value is None and cell.low is None:
         return text or None
-    unit = (cell.unit if isinstance(cell, Cell) else "") or column.unit
-    number = finite(value)
-    fields = {"value": number, "unit": unit} if unit else {"value": number}
-    return {**fields, **_interval(cell), "text": text, **_tone(tone_of(cell))}
-
-
-def _interval(cell: Cell | str) -> dict[str, Value]:
-    """The ends of the interval of a cell that has one."""
-    if not isinstance(cell, Cell) or cell.low is None or cell.high is None:
-        return {}
-    return {"low": finite(cell.low), "high": finite(cell.high)}
+    fields: dict[str, Value] = {"value": finite(cell.value)}
+    if unit := cell.unit or column.unit:
+        fields["unit"] = unit
+    if cell.low is not None and cell.high is not None:
+        fields |= {"low": finite(cell.low), "high": finite(cell.high)}
+    return {**fields, "text": text, **_tone(cell.tone)}
 
 
 def _tone(tone: str) -> dict[str, str]:
     return {"tone": tone} if tone else {}
 
 
-def _plain(cell: Cell | str) -> Value:
-    if isinstance(cell, Cell) and cell.value is not None:
-        return finite(cell.value)
-    return text_of(cell).strip()
+def _plain(cell: Cell) -> Value:
+    return cell.text.strip() if cell.value is None else finite(cell.value)
 
 
 def finite(value: Value) -> Value:

@@ -106,11 +106,8 @@ def svg_document(figures: Sequence[Figure], width: int = FILE_WIDTH) -> bytes:
     """A file with the figures one above the other, each with its title."""
     frames = [frame_of(figure, width, titled=True) for figure in figures]
     height = sum(frame.height for frame in frames)
-    parts = [
-        element(
-            "rect", {"width": str(width), "height": f"{height:.0f}", "fill": FILE_LOOK.background}
-        )
-    ]
+    size = {"width": str(width), "height": f"{height:.0f}"}
+    parts = [element("rect", {**size, "fill": FILE_LOOK.background})]
     top = 0.0
     for figure, frame in zip(figures, frames, strict=True):
         place = {"transform": f"translate(0 {top:.0f})"}
@@ -118,8 +115,7 @@ def svg_document(figures: Sequence[Figure], width: int = FILE_WIDTH) -> bytes:
         top += frame.height
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
-        "width": str(width),
-        "height": f"{height:.0f}",
+        **size,
         "viewBox": f"0 0 {width} {height:.0f}",
         "font-family": "sans-serif",
         "font-size": str(SIZE),
@@ -141,9 +137,8 @@ def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
         box = _box(left, frame.top, right - left, frame.bottom - frame.top)
         yield element("rect", {**box, "fill": look.error, "fill-opacity": "0.12"})
     yield from _x_axis(figure, frame, look)
-    yield from (
-        _svg_names(figure, frame, look) if figure.is_by_name else _y_axis(figure, frame, look)
-    )
+    y_axis = _svg_names if figure.is_by_name else _y_axis
+    yield from y_axis(figure, frame, look)
     for reference in figure.references:
         yield from _reference(reference, frame, look)
     for series in figure.series:
@@ -295,7 +290,7 @@ def _shape(
 
 
 def _legend(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
-    for series, (left, line, text) in legend_places(figure, frame):
+    for series, (left, line, text) in legend_places(figure, frame.width):
         down = frame.legend_top + LINE * (line + 1)
         parts = [*_sample(series, left, down, look), _text(left + 26, down, text, look.ink)]
         cases = {"data-cases": " ".join(series.cases)} if series.cases else {}

@@ -104,7 +104,7 @@ def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
     x_title = _lines(figure.x.title, right - left)
     legend_top = bottom + _TICK_ROOM + LINE * len(x_title)
     note_lines = _lines(figure.note, width - 20)
-    lines = 1 + max((line for _, (_, line, _) in _flow(figure, width)), default=-1)
+    lines = 1 + max((line for _, (_, line, _) in legend_places(figure, width)), default=-1)
     note_top = legend_top + LINE * lines + (6 if lines else 0)
     height = note_top + LINE * len(note_lines) + 12
     y_title_at = 8.0 + LINE * (len(title_lines) + 0.5)
@@ -114,12 +114,8 @@ def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
     )  # fmt: skip
 
 
-def legend_places(figure: Figure, frame: Frame) -> Iterator[tuple[Series, tuple[float, int, str]]]:
-    """Of each series in the legend the left end, the line and the text."""
-    return _flow(figure, frame.width)
-
-
-def _flow(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[float, int, str]]]:
+def legend_places(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[float, int, str]]]:
+    """Of each series in the legend of a drawing so wide the left end, the line and the text."""
     legend_series = [series for series in figure.series if series.has_legend]
     if len(legend_series) < 2 and not any(series.dash for series in legend_series):
         return

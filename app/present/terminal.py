@@ -261,13 +261,20 @@ def _further_parts(
     figures = [place for place, column in enumerate(columns) if not column.is_name]
     named = range(max(figures, default=max(missing)))
     names = [place for place in named if columns[place].is_name and not columns[place].priority]
-    part = names
-    for place in missing:
-        wider = sorted([*part, place])
-        if part != names and not _fits(columns, widths, wider, width):
+    single = ([place] for place in missing)
+    return map(sorted, _filled_parts(names, single, lambda p: _fits(columns, widths, p, width)))
+
+
+def _filled_parts(
+    always: list[int], groups: Iterable[list[int]], fits: Callable[[list[int]], bool]
+) -> Iterator[list[int]]:
+    """As many whole groups as fit, each time with the columns of no group."""
+    part = always
+    for group in groups:
+        if part != always and not fits([*part, *group]):
             yield part
-            wider = sorted([*names, place])
-        part = wider
+            part = always
+        part = [*part, *group]
     yield part
 
 
@@ -279,20 +286,14 @@ def _longest(
 
 
 def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[list[int]]:
-    """As many whole groups as there is room for, each time with the columns of no group."""
     always = [place for place, column in enumerate(columns) if not column.group]
     groups: dict[str, list[int]] = {}
     for place, column in enumerate(columns):
         if column.group:
             groups.setdefault(column.group, []).append(place)
-    part = always
-    for group in groups.values():
-        wider = [*part, *group]
-        if part != always and _part_width(columns, widths, wider) > width:
-            yield part
-            wider = [*always, *group]
-        part = wider
-    yield part
+    return _filled_parts(
+        always, groups.values(), lambda part: _part_width(columns, widths, part) <= width
+    )
 
 
 def _fits(

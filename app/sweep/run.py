@@ -90,16 +90,12 @@ class Refresher:
             if not self.is_stale or start_s < self._due_s:
                 return
             self._work, self.is_stale = self._renew_rows(rows), False
-        is_done = self._work_until(self._work, start_s + AT_ONCE_S)
+        is_done = all(time.monotonic() < start_s + AT_ONCE_S for _ in self._work)
         self._spent_s += time.monotonic() - start_s
         if is_done:
             self._work = None
             self._due_s = time.monotonic() + max(REFRESH_S, self._spent_s / REFRESH_SHARE)
             self._spent_s = 0.0
-
-    def _work_until(self, work: Iterator[None], until_s: float) -> bool:
-        """Whether it is done."""
-        return all(time.monotonic() < until_s for _ in work)
 
     def _renew_rows(self, rows: Iterator[Row]) -> Iterator[None]:
         """Write both tables, in steps of a row."""
@@ -201,8 +197,8 @@ class SweepRun:
         known = read_intact(folder.path, manifest=folder.manifest) if reader.has_journals else None
         self._is_whole = known is not None and not known.findings
         self._ledger = known.ledger if known and self._is_whole else reader.read_all()
-        self._existing_lines = (
-            dict(known.counts) if known and self._is_whole else dict(reader.journal_lines)
+        self._existing_lines = dict(
+            known.counts if known and self._is_whole else reader.journal_lines
         )
         if self._existing_lines:
             reject_changed(self.run, copies=False)
@@ -238,7 +234,7 @@ class SweepRun:
         self.is_open = plan.has_open_end
         """Whether what is measured decides how many rounds there will be."""
         self._engine = Engine(scheduler, self._place)
-        self._seconds: dict[str, Mean] = {}
+        self._seconds: defaultdict[str, Mean] = defaultdict(Mean)
         self._refresher = Refresher(folder, row_names(plan), columns)
         self._live_file = LiveFile(folder)
         self.live = Live(
@@ -304,10 +300,11 @@ class SweepRun:
                 lines.extend(self._take(event))
         finally:  # what has ended is kept, even if what follows says that the disk is full
             self._record(lines)
-        shares = [e.work for e in events if isinstance(e, ProgressReported | Completed)]
-        for work in shares:
-            if isinstance(work, ShareWork):
-                events += self._take_share(work)
+        for event in list(events):
+            if isinstance(event, ProgressReported | Completed) and isinstance(
+                event.work, ShareWork
+            ):
+                events += self._take_share(event.work)
         self._prepare(events)
         if any(isinstance(event, Completed | Finished) for event in events):
             self._count()
@@ -386,7 +383,7 @@ class SweepRun:
             case ProgressReported(work):
                 work.on_progress(self.folder, self.live)
             case Completed(work, seconds):
-                self._seconds.setdefault(work.kind, Mean()).add(seconds)
+                self._seconds[work.kind].add(seconds)
                 self._land(work)
                 return work.on_finish(self.folder, self.live)
             case Dropped(work):
@@ -463,8 +460,7 @@ class SweepRun:
 
     def _usual_s(self, kind: str, guess_s: float) -> float:
         """What work of this kind has taken in this run, start and compilation included."""
-        mean = self._seconds.get(kind)
-        return mean.value if mean else guess_s
+        return self._seconds[kind].value(guess_s)
 
 
 @dataclass(slots=True)
@@ -479,12 +475,9 @@ class Mean:
             self.sum += seconds
             self.count += 1
 
-    def __bool__(self) -> bool:
-        return self.count > 0
-
-    @property
-    def value(self) -> float:
-        return self.sum / self.count
+    def value(self, guess: float) -> float:
+        """The mean; the guess where nothing counted yet."""
+        return self.sum / self.count if self.count else guess
 
 
 def close_quietly(run: SweepRun, exit_code: int, error: ResultsError) -> None:

@@ -341,10 +341,8 @@ class OpenLoopSampler:
         A lane that never had a request so keeps nobody's records back.
         """
         served_times_ns = [self._served_later, *(lane.newly_served() for lane in self._recorders)]
-        served_ns, due_ns = (
-            np.sort(np.concatenate(served_times_ns)),
-            self._arriving.times_ns[self._first_open :],
-        )
+        served_ns = np.sort(np.concatenate(served_times_ns))
+        due_ns = self._arriving.times_ns[self._first_open :]
         gaps = np.flatnonzero(served_ns != due_ns[: len(served_ns)])
         in_row = int(gaps[0]) if len(gaps) else len(served_ns)
         self._first_open, self._served_later = self._first_open + in_row, served_ns[in_row:]

@@ -201,7 +201,10 @@ def _time_round(
             neighbour.note(context, *watch.window_ns)
         _note_interference(context, watch.interference())
         if job.case.condition.kind == "sustained":
-            _note_sustained(context, watch, measurement.iterations, sampler.dropped_count)
+            end_facts = watch.at_the_ends(part_s(job.case.condition.seconds))
+            kept_count, dropped_count = measurement.iterations, sampler.dropped_count
+            end_facts["sampled_fraction"] = kept_count / max(kept_count + dropped_count, 1)
+            context.note(facts={**context.result.facts, **end_facts})
         # The further runs follow one another, and so have warm caches.
         if len(session.lanes) == 1 and job.case.condition.kind != "cold-l2":
             _note_spans(context, session, warm.median_ns)
@@ -338,15 +341,6 @@ def _note_interference(context: RoundContext, interference: Interference | None)
         context.note(
             environment={**context.result.environment, "cpu_mhz": interference.cpu_mhz_mean}
         )
-
-
-def _note_sustained(
-    context: RoundContext, watch: Watch, kept_count: int, dropped_count: int
-) -> None:
-    """How the machine was at both ends, and how many of the runs are on disk."""
-    end_facts = watch.at_the_ends(part_s(context.job.case.condition.seconds))
-    end_facts["sampled_fraction"] = kept_count / max(kept_count + dropped_count, 1)
-    context.note(facts={**context.result.facts, **end_facts})
 
 
 def _note_spans(context: RoundContext, session: Session, typical_ns: float) -> None:

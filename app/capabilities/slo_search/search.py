@@ -388,7 +388,7 @@ class RateSearch:
                 latencies_us, self.target, variance_ratio, late_us
             )
         rate_round = self._rate_rounds[key]
-        if not _overloaded(result):
+        if result.open_loop is None or not result.open_loop.overloaded:
             return rate_round
         return replace(rate_round, late=rate_round.requests, independent=float(rate_round.requests))
 
@@ -431,10 +431,6 @@ def _failed_round(rounds: Sequence[RoundResult]) -> RoundResult | None:
 
 def _is_failed(result: RoundResult) -> bool:
     return result.status not in FITS or not result.samples
-
-
-def _overloaded(result: RoundResult) -> bool:
-    return result.open_loop is not None and result.open_loop.overloaded
 
 
 def _is_generator_late(rate_round: RateRound, target: Target) -> bool:

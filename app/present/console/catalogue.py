@@ -43,17 +43,13 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 def models_blocks(rows: Sequence[Row]) -> tuple[Block, ...]:
     """The columns for people, and what else can be named."""
-    cells = [[_document_cell(row[name]) for name in _COLUMNS] for row in rows]
+    cells = [[Cell(_cell(row[name]), row[name]) for name in _COLUMNS] for row in rows]
     columns = (
         Column(name, is_name=name not in ("parameters", "macs"), priority=max(0, place - 3))
         for place, name in enumerate(_COLUMNS)
     )
     hint = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
     return table(columns, cells), Paragraph(f"{counted(len(rows), 'model')}; {hint}")
-
-
-def _document_cell(value: Value) -> Cell:
-    return Cell(_cell(value), value)
 
 
 def _table() -> list[Row]:

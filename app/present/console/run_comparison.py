@@ -354,9 +354,10 @@ def compare(
     first_intact, first_side = _read_side(paths[0])
     second_intact, second_side = _read_side(paths[1], first_intact.run)
     intact_runs = [first_intact, second_intact]
-    history = history_for(
-        paths, _undamaged_runs(intact_runs, (first_side, second_side)), Path(past) if past else None
-    )
+    # One of which something is damaged is read as a past run is.
+    read = zip(intact_runs, (first_side, second_side), strict=True)
+    undamaged = [(each.run, side.cases) for each, side in read if not each.damage_texts]
+    history = history_for(paths, undamaged, Path(past) if past else None)
     result = compare_runs(first_side, second_side, band, history, _figures(judge, second_side))
     comparison = replace(result, damaged=damage(intact_runs))
     if not comparison.cases and not any(item.is_lost for item in comparison.not_compared):
@@ -377,14 +378,6 @@ def _read_side(path: Path, other: Run | None = None) -> tuple[IntactRun, RunSide
         reject_same_run(other, intact.run.run_ids)
     run = replace(intact.run, rounds={}, store=None)
     return replace(intact, run=run, ledger=Ledger(path, run.manifest)), side_of(intact.run)
-
-
-def _undamaged_runs(
-    whole: Sequence[IntactRun], sides: Sequence[RunSide]
-) -> list[tuple[Run, Sequence[MeasuredCase]]]:
-    """The runs with their cases; one of which something is damaged is read as a past run is."""
-    read = zip(whole, sides, strict=True)
-    return [(each.run, side.cases) for each, side in read if not each.damage_texts]
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 
 from app.analysis.comparison.measured_case import MeasuredCase
@@ -123,8 +124,7 @@ def _are_alike(first: float, second: float) -> bool:
 
 
 def _rises(by_batch: dict[int, float]) -> bool:
-    values = [by_batch[batch] for batch in sorted(by_batch)]
-    return all(values[place] < values[place + 1] for place in range(len(values) - 1))
+    return all(by_batch[less] < by_batch[more] for less, more in pairwise(sorted(by_batch)))
 
 
 def _by_batch(line: Sequence[MeasuredCase], model: str, column: str) -> dict[int, float]:

@@ -49,15 +49,10 @@ class Compared:
         )
 
 
-def compared_rows(results: Found) -> tuple[Compared, ...]:
-    """Every published row, in the tables' order."""
-    return tuple(Compared(row, _simulated(results, row)) for row in card_rows())
-
-
 def tables(results: Found) -> Iterator[Block]:
     """For the CNNs and for the LSTMs a table of means and one of p99, and how far the cards' model
     is off."""
-    everything = compared_rows(results)
+    everything = [Compared(row, _simulated(results, row)) for row in card_rows()]
     for family in dict.fromkeys(pair.row.family for pair in everything):
         rows = [pair for pair in everything if pair.row.family == family]
         yield Heading(_TITLES[family])
@@ -105,7 +100,7 @@ def _pair_cells(one: Compared | None, name: str) -> Iterator[str]:
     yield f"{told:.1f}" if told is not None else _DOES_NOT_FIT
     fits = not _is_refused(one.simulated)
     yield cell(one.simulated, _column(name), _us) if fits else _DOES_NOT_FIT
-    yield "" if error is None else _signed_text(error)
+    yield "" if error is None else f"{100 * error:+.1f} %"
 
 
 def _errors(rows: Sequence[Compared]) -> Iterator[str]:
@@ -185,10 +180,6 @@ def _column(name: str) -> str:
 
 def _us(microseconds: float | None) -> str:
     return text.NOT_MEASURED if microseconds is None else text.significant(microseconds)
-
-
-def _signed_text(error: float) -> str:
-    return f"{100 * error:+.1f} %"
 
 
 def _share(error: float) -> str:

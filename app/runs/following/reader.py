@@ -202,7 +202,8 @@ class RunReader:
             bool(changed_keys) or first or alive != previous.alive or problems != previous.damaged
         )
         self._samples = {
-            key: self._samples.get(key) or self._samples_of(key) for key in visible_keys
+            key: self._samples.get(key) or CaseSamples(self._cases[key].scenario.is_open_loop)
+            for key in visible_keys
         }
         updated_keys = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
         self._reading = bool(updated_keys)
@@ -283,9 +284,6 @@ class RunReader:
         """Sorts first what differs from a case in its runtime or settings, not in its work."""
         a, b = self._cases[first], self._cases[second]
         return a.model != b.model, a.axes != b.axes, a.scenario != b.scenario
-
-    def _samples_of(self, key: str) -> CaseSamples:
-        return CaseSamples(self._cases[key].scenario.is_open_loop)
 
     def _files(self, key: str, live: Live | None) -> dict[int, Path]:
         """The sample files of a case by round, the one in flight with them."""

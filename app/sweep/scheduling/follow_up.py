@@ -80,7 +80,8 @@ class FollowUp(ABC):
         """
         reply = self.exports.models.get((case.model, case.precision))
         if reply is None or _lacks(reply, case):
-            sizes = (c.axes for c in (case, *waiting) if _same_model(c, case))
+            key = (case.model, case.precision)
+            sizes = (c.axes for c in (case, *waiting) if (c.model, c.precision) == key)
             return self._export(case, list({axes_key(axes): axes for axes in sizes}.values()))
         return reply.model
 
@@ -97,7 +98,3 @@ def _lacks(reply: ExportReply, case: Case) -> bool:
     """Whether the model is there without a reference for this case."""
     model = reply.model
     return model is not None and axes_key(model.at(case.axes).axes) not in model.references
-
-
-def _same_model(first: Case, second: Case) -> bool:
-    return (first.model, first.precision) == (second.model, second.precision)

@@ -112,10 +112,6 @@ MINIMUM_WAIT_S = 0.05
 """Less is not waited for."""
 
 
-def _now_s() -> float:
-    return time.monotonic()
-
-
 class Spread:
     """The first of `passes` begins at once and the last no sooner than `seconds` later, the others
     at even distances; what takes longer than its distance is not waited for.
@@ -130,7 +126,7 @@ class Spread:
         seconds: float = 0.0,
         passes: int = 1,
         contended_s: float = 0.0,
-        clock: Callable[[], float] = _now_s,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._seconds, self._contended_s = seconds, contended_s
         self._passes, self._clock = passes, clock

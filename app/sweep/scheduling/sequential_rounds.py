@@ -60,7 +60,7 @@ class SequentialRounds:
         for second_id, partner in self._partners.items():
             if not (self._is_alive(second_id) and self._is_alive(partner.case_id)):
                 continue
-            rounds = self._common_rounds(second_id, partner.case_id)
+            rounds = len(self._numbers(second_id) & self._numbers(partner.case_id))
             comparison = comparisons.get(self._cases[second_id].case_id)
             target = self._wanted_rounds(rounds, comparison)
             open_count += target > rounds
@@ -107,10 +107,6 @@ class SequentialRounds:
         """Whether the case has the rounds of its look, or will have no more."""
         target = self._targets.get(case_id, 0)
         return not self._is_alive(case_id) or len(self._numbers(case_id)) >= target
-
-    def _common_rounds(self, first_id: str, second_id: str) -> int:
-        """How many rounds both cases have, by their numbers."""
-        return len(self._numbers(first_id) & self._numbers(second_id))
 
     def _numbers(self, case_id: str) -> set[int]:
         rounds = self._run.rounds_of(self._cases[case_id])

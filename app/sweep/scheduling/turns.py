@@ -139,13 +139,13 @@ class TurnSet:
         elif time.monotonic() >= self._deadline_s:
             self._deadline_s = math.inf
             holder = self._works[(self._folder / STATE).read_bytes()[HOLDER]]
-            for work in present:
-                if work is holder:
-                    work.time_out()
+            if holder in present:
+                holder.time_out()
 
     def _breaks(self, work: RoundWork) -> bool:
         """Whether its end leaves the others without what they are compared with, or its turns."""
-        return work.over and (work.result is None or (self._is_begun and _broke_off(work)))
+        broke_off = self._is_begun and bool(work.pid) and not work.has_left
+        return work.over and (work.result is None or broke_off)
 
     def _begin(self, present: Sequence[RoundWork]) -> None:
         self._is_begun = True
@@ -154,19 +154,11 @@ class TurnSet:
             tuple(numbers.values()),
             tuple(work.pid for work in present),
             every_of([work.turn_s for work in present]),
-            tuple(number for work, number in numbers.items() if _runs_on(work)),
+            # It may have threads that go on while it waits.
+            tuple(number for work, number in numbers.items() if work.case.threads != 1),
         )
         self._deadline_s = time.monotonic() + max(work.take_turns(start) for work in present)
         first = start.order(self._name, 0)[0]
         descriptor = os.open(self._folder / str(first), os.O_RDWR)
         os.write(descriptor, b"t")
         os.close(descriptor)
-
-
-def _broke_off(work: RoundWork) -> bool:
-    return work.over and bool(work.pid) and not work.has_left
-
-
-def _runs_on(work: RoundWork) -> bool:
-    """Whether it may have threads that go on while it waits."""
-    return work.case.threads != 1
