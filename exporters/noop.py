@@ -356,10 +356,7 @@ def null_twin(
             sized_models
         )
     else:
-        recipes = [
-            recipe(sized_model.inputs, sized_model.outputs, model.states, sized_model.empty)
-            for sized_model in sized_models
-        ]
+        recipes = [recipe(s.inputs, s.outputs, model.states, s.empty) for s in sized_models]
     graphs = [_graph(store, model, twin_recipe) for twin_recipe in recipes]
     reference_steps = [
         _reference(store, sized_model, graph)

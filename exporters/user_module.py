@@ -284,11 +284,7 @@ def _call_factory(target: str) -> Any:
     try:
         return getattr(run_file(Path(file)), function)()
     except Exception as error:
-        lines = [
-            frame.lineno
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == file
-        ]
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         at = f" in line {lines[-1]}" if lines else ""
         raise ExportError(
             f"{_short(target)} raised {type(error).__name__}: {error}{at}",

@@ -177,11 +177,7 @@ class RunFeed(QObject):
 
     def _passing(self, series: Collection[Series]) -> list[Series]:
         """Those that the filter lets through."""
-        return [
-            case_series
-            for case_series in series
-            if self._filter is None or case_series.key in self._filter
-        ]
+        return [s for s in series if self._filter is None or s.key in self._filter]
 
     def look_at(self, key: str, keys: Sequence[str]) -> bool:
         """Inspect a case that was clicked in a plot; whether all of `keys` are shown as it is, so

@@ -447,10 +447,7 @@ class SweepRun:
         rounds = self._rounds
         round_s = self._usual_s(rounds.kind, rounds.guess_s)
         rounds_s = max(remaining * round_s / rounds.at_once, rounds.spread_left_s)
-        after_s = sum(
-            policy.remaining * self._usual_s(policy.kind, FOLLOW_UP_S)
-            for policy in self._follow_ups
-        )
+        after_s = sum(p.remaining * self._usual_s(p.kind, FOLLOW_UP_S) for p in self._follow_ups)
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, rounds.schedule.budget.left_s)
 
     def _exports_left_s(self) -> float:

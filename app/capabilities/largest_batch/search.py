@@ -189,10 +189,7 @@ class Search:
 
     def statuses(self, tries: Iterable[Try]) -> dict[int, Status]:
         """Batch -> status of this search's own among the tries, in their order."""
-        return {
-            attempt.case.axes[self.axis]: attempt.result.status
-            for attempt in self._tries_of_search(tries)
-        }
+        return {a.case.axes[self.axis]: a.result.status for a in self._tries_of_search(tries)}
 
     def next_case(self, tries: Iterable[Try]) -> Case | None:
         """The case to try next; None when the search is over."""

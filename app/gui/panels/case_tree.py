@@ -205,10 +205,7 @@ class CaseTree(QWidget):
         self.shared_label.setVisible(bool(shared_text))
         clocks = len({case_series.clock for case_series in all_series}) > 1
         is_grouped = len({case_series.model for case_series in all_series}) > 1
-        lines = [
-            self._line(case_series, names[case_series.key], styles, clocks, is_grouped)
-            for case_series in all_series
-        ]
+        lines = [self._line(s, names[s.key], styles, clocks, is_grouped) for s in all_series]
         self.rows.show_lines(lines, self.theme)
         self.all_button.setEnabled(bool(self.arrangement.hidden))
         if styles != self._last_styles:

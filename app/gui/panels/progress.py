@@ -259,11 +259,7 @@ class ProgressLine(QStatusBar):
         room -= self.word.sizeHint().width() if self.word.text() else 0
         for key in ("", *_LEFT_OUT_FIRST):
             texts = [part_key for part_key in texts if part_key != key]
-            wide = sum(
-                self._parts[part_key].sizeHint().width() + 14
-                for part_key in texts
-                if part_key != "case"
-            )
+            wide = sum(self._parts[k].sizeHint().width() + 14 for k in texts if k != "case")
             if wide <= room:
                 break
         for key, part in self._parts.items():

@@ -206,11 +206,7 @@ class MatrixView(TileGrid):
         self.batch_choice.setVisible(not over_batch)
         visible_series = of_batch(self.series, self.batch_choice.value)
         simulated = self.simulated_box.isChecked()
-        visible_series = [
-            case_series
-            for case_series in visible_series
-            if simulated or case_series.clock != "simulated"
-        ]
+        visible_series = [s for s in visible_series if simulated or s.clock != "simulated"]
         figure = self.figure_choice.value
         column = _FIGURES[figure][0]
         return pivot(visible_series, down, columns, column, highest=figure == "throughput")

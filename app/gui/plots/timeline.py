@@ -101,11 +101,7 @@ class TimelineView(RowsView):
     def draw(self) -> str:
         self.part_choice.offer(self.series)
         part = self.part_choice.part
-        series = [
-            case_series
-            for case_series in self.series
-            if any(len(r) for r in case_series.rounds) and case_series.has(part)
-        ]
+        series = [s for s in self.series if any(len(r) for r in s.rounds) and s.has(part)]
         if series and self._by_clock:
             series = [case_series for case_series in series if case_series.clock != "simulated"]
             if not series:
@@ -149,10 +145,7 @@ class TimelineView(RowsView):
     def _build(self, series: Sequence[Series], stacked: bool) -> None:
         name = NAMES[self.part_choice.part]
         lanes = self._lane_names(series, stacked)
-        panel_names = [
-            (case_series.key, self.name_of(case_series), lanes.get(case_series.key))
-            for case_series in series
-        ]
+        panel_names = [(s.key, self.name_of(s), lanes.get(s.key)) for s in series]
         if not self.renew(stacked, name, self.time_choice.value, panel_names):
             return
         in_rows = self._in_rows = stacked and len(series) > 1
@@ -216,10 +209,7 @@ class TimelineView(RowsView):
     def _let_read(
         self, series: Sequence[Series], offsets: Offsets, styles: dict[str, SeriesStyle]
     ) -> None:
-        lanes = {
-            case_series.key: self._lanes_of(case_series, offsets[case_series.key])
-            for case_series in series
-        }
+        lanes = {s.key: self._lanes_of(s, offsets[s.key]) for s in series}
         self._drawn = {
             case_series.key: [
                 DrawnRound(
@@ -391,11 +381,7 @@ class TimelineView(RowsView):
 
     def table(self) -> Table:
         part = self.part_choice.part
-        pairs = [
-            (case_series, self._bind_durations(case_series))
-            for case_series in self.series
-            if case_series.has(part)
-        ]
+        pairs = [(s, self._bind_durations(s)) for s in self.series if s.has(part)]
         header = ["series", "clock", "round", "started_ns", f"{part}_us", "phase"]
         return header, sample_rows(pairs)
 

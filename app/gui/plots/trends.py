@@ -187,10 +187,7 @@ def _well(series: Sequence[Series]) -> list[Series]:
     since it shows where that begins."""
     valid = {id(case_series) for case_series in ranked(series)}
     return [
-        case_series
-        for case_series in series
-        if id(case_series) in valid
-        or (case_series.status == "ok" and case_series.case.scenario.is_open_loop)
+        s for s in series if id(s) in valid or (s.status == "ok" and s.case.scenario.is_open_loop)
     ]
 
 

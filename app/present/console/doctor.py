@@ -216,10 +216,7 @@ class Examination:
     @property
     def blocks(self) -> Iterator[Block]:
         """The report, whose main table is of the runtimes."""
-        conditions = [
-            (condition.what, condition.verdict, condition.found, condition.remedy)
-            for condition in self.conditions
-        ]
+        conditions = [(c.what, c.verdict, c.found, c.remedy) for c in self.conditions]
         yield Points(tuple(_doctor_answer(self.runtimes, self.conditions)))
         yield Heading("Machine")
         yield table(names("part", "found"), _machine())

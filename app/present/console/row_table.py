@@ -261,10 +261,7 @@ def row_table(
                 cells.append(_published_cells(columns, figure))
                 ids.append("")
     return Table(
-        tuple(
-            Column(column.heading, is_name=not column.figure, priority=column.spare)
-            for column in columns
-        ),
+        tuple(Column(c.heading, is_name=not c.figure, priority=c.spare) for c in columns),
         tuple(cells),
         shared_settings(rows),
         full_table=RESULTS,

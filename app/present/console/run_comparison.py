@@ -207,11 +207,7 @@ class Comparer:
             return
         host = describe_host()["host"]
         is_same = identity_test([(case, case.host or host) for case in cases])
-        common = [
-            measurement
-            for measurement in stored_side.cases
-            if is_same(measurement.case, measurement.row.get("host"))
-        ]
+        common = [m for m in stored_side.cases if is_same(m.case, m.row.get("host"))]
         if not common:
             raise PlanError(
                 f"{stored_side.name} and this plan have no case in common",

@@ -81,11 +81,7 @@ def spread_advice(run: Run, measurements: Sequence[MeasuredCase]) -> str:
     """
     if run.manifest.requested_plan.is_search:
         return ""
-    close = [
-        measurement
-        for measurement in measurements
-        if _lacks_rounds(measurement) and 0.0 < _span_s(measurement) < _short_s(measurement)
-    ]
+    close = [m for m in measurements if _lacks_rounds(m) and 0.0 < _span_s(m) < _short_s(m)]
     if not close:
         return ""
     spread_text = (
@@ -106,11 +102,7 @@ def spread_advice(run: Run, measurements: Sequence[MeasuredCase]) -> str:
 
 
 def _rounds_besides(close: Sequence[MeasuredCase]) -> str:
-    needed_rounds = [
-        _needed_rounds(measurement) or 0
-        for measurement in close
-        if not _has(measurement, "rounds_correlated")
-    ]
+    needed_rounds = [_needed_rounds(m) or 0 for m in close if not _has(m, "rounds_correlated")]
     useful_rounds = [rounds for rounds in needed_rounds if rounds <= MAXIMUM_ROUNDS]
     if not useful_rounds:
         return ""
@@ -204,10 +196,7 @@ def failure_causes(rows: Sequence[Row], case_set: CaseSet) -> tuple[Note, ...]:
 
 def warning_texts(groups: Iterable[DiagnosticGroup], case_set: CaseSet) -> tuple[str, ...]:
     """Of each code, whose rows have it and what it says."""
-    return tuple(
-        f"{case_set.text(group.case_ids)}: {diagnostic_text(*group.diagnostics)}"
-        for group in groups
-    )
+    return tuple(f"{case_set.text(g.case_ids)}: {diagnostic_text(*g.diagnostics)}" for g in groups)
 
 
 def verdict_text(contest: Fastest, band: float) -> str:

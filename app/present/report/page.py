@@ -187,11 +187,7 @@ def _name_list(names: Sequence[str], noun: str) -> str:
 
 
 def _machine(result: RunResult, hosts: Mapping[str, Mapping[str, Any]]) -> str:
-    clocks = {
-        measurement.row["clock"]
-        for measurement in result.model_measurements
-        if measurement.row["clock"]
-    }
+    clocks = {m.row["clock"] for m in result.model_measurements if m.row["clock"]}
     if result.is_imported:
         return "as other programs measured"
     if clocks == {"simulated"}:

@@ -114,11 +114,7 @@ def _checklist(executions: Sequence[Executed], every: Sequence[PrintedOperator])
         ),
     ]
     for fusion, support, pattern in _PATTERNS:
-        starts = [
-            place
-            for place in range(len(kinds))
-            if tuple(kinds[place : place + len(pattern)]) == pattern
-        ]
+        starts = [p for p in range(len(kinds)) if tuple(kinds[p : p + len(pattern)]) == pattern]
         cells = (_share_of(item, starts, len(pattern)) for item in executions)
         rows.append((fusion, support, "_".join(pattern), *cells))
     titles = names("what", "author", "pattern")

@@ -76,11 +76,7 @@ def _parts(results: Found) -> Iterator[_Part]:
 
 def _profiles(results: Found, part: _Part, line: Sequence[MeasuredCase]) -> bytes:
     cases = (case_at(line, block.model) for block in part.blocks)
-    profiles = [
-        profile(results.run, measurement.case, _MOST_TIMES)
-        for measurement in cases
-        if measurement is not None
-    ]
+    profiles = [profile(results.run, m.case, _MOST_TIMES) for m in cases if m is not None]
     return as_json(profiles).encode()
 
 

@@ -162,11 +162,7 @@ def missing(results: Found, whole: Plan) -> Iterator[Block]:
     else:
         yield Paragraph("Nothing: every case of the study has all its rounds or ended.")
     case_set = CaseSet([measurement.case for measurement in results.measured])
-    rows = [
-        measurement.row
-        for measurement in results.measured
-        if measurement.row["status"] not in INCOMPLETE
-    ]
+    rows = [m.row for m in results.measured if m.row["status"] not in INCOMPLETE]
     if causes := failure_causes(rows, case_set):
         yield Heading("Failures")
         yield Points(tuple(f"{cause.label}, {cause.text}" for cause in causes))
@@ -266,11 +262,7 @@ PAGE = "study.md"
 def page(study: Study, results: Found) -> Iterator[Block]:
     """Block by block; a picture of which nothing is there to be drawn is left out."""
     whole, files = load_study(study.name), study.files(results)
-    blocks = (
-        block
-        for block in study.tables(results)
-        if not isinstance(block, Picture) or block.file in files
-    )
+    blocks = (b for b in study.tables(results) if not isinstance(b, Picture) or b.file in files)
     return chain(
         (Heading(study.title, 1), Paragraph(study.repeats)),
         machines(results),

@@ -153,12 +153,7 @@ def case_at(
 ) -> MeasuredCase | None:
     """The first case of a model in a line, at a batch size if one is given; None without any."""
     return next(
-        (
-            measurement
-            for measurement in line
-            if measurement.case.model == model
-            and batch in (None, measurement.case.axes.get(BATCH, 1))
-        ),
+        (m for m in line if m.case.model == model and batch in (None, m.case.axes.get(BATCH, 1))),
         None,
     )
 

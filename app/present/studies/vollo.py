@@ -83,10 +83,7 @@ def _table(results: Found, rows: Sequence[Compared], name: str) -> Table:
         line = [model, str(first.layers), str(first.width), ", ".join(parameters)]
         for card in cards:
             line += _pair_cells(pairs_by_card.get(card), name)
-        line += [
-            cell(case_at(measured_line, model), _column(name), _us)
-            for measured_line in measured_lines.values()
-        ]
+        line += [cell(case_at(m, model), _column(name), _us) for m in measured_lines.values()]
         lines.append(tuple(line))
     return Table(tuple(columns), tuple(lines))
 
@@ -107,11 +104,7 @@ def _errors(rows: Sequence[Compared]) -> Iterator[str]:
     """How far simulated figures are from published ones, over all rows that have both."""
     fitting_pairs = [comparison for comparison in rows if comparison.row.fits]
     for name, title in _FIGURES.items():
-        errors = [
-            (abs(error), comparison)
-            for comparison in fitting_pairs
-            if (error := comparison.error(name)) is not None
-        ]
+        errors = [(abs(error), c) for c in fitting_pairs if (error := c.error(name)) is not None]
         if not errors:
             yield f"{title}: none of {len(fitting_pairs)} published figures is simulated yet"
             continue
@@ -122,11 +115,7 @@ def _errors(rows: Sequence[Compared]) -> Iterator[str]:
             f"{_share(worst_error)} at worst ({worst.row.model} on {worst.row.card}), over "
             f"{len(errors)} of {len(fitting_pairs)} published figures"
         )
-    unfit = [
-        comparison.simulated
-        for comparison in rows
-        if not comparison.row.fits and _was_tried(comparison.simulated)
-    ]
+    unfit = [c.simulated for c in rows if not c.row.fits and _was_tried(c.simulated)]
     if unfit:
         refused_count = sum(map(_is_refused, unfit))
         yield (

@@ -202,11 +202,7 @@ class History:
 
     def trends_with(self, word: str) -> list[Trend]:
         """Those whose last change is of this word."""
-        return [
-            trend
-            for trend in self.trends
-            if trend.last_change is not None and trend.last_change.word == word
-        ]
+        return [t for t in self.trends if t.last_change is not None and t.last_change.word == word]
 
 
 @dataclass(frozen=True, slots=True)

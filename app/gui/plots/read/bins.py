@@ -400,10 +400,7 @@ def _for_the_rule(series: Series, part: Part) -> np.ndarray:
     due = series.case.scenario.is_open_loop
     step = 1 + sum(map(len, series.rounds)) // _FOR_THE_RULE
     chunks = [chunk[::step].copy() for records in series.rounds for chunk in _chunks(records)]
-    values = [
-        part_ns(part_records[part_records["phase"] == MEASURED], part, due)
-        for part_records in chunks
-    ]
+    values = [part_ns(p[p["phase"] == MEASURED], part, due) for p in chunks]
     return np.concatenate([np.empty(0, np.int64), *values])
 
 

@@ -362,11 +362,7 @@ def lit_places(
     """Where the lit samples of each drawn case lie, in log10 seconds [n], to 1/400 of a decade."""
     if highlight is None:
         return []
-    pairs = [
-        (highlight.spent(case_series, part), colors[case_series.key])
-        for case_series in series
-        if case_series.key in colors
-    ]
+    pairs = [(highlight.spent(s, part), colors[s.key]) for s in series if s.key in colors]
     return [(durations.places, color) for durations, color in pairs if len(durations.ns)]
 
 

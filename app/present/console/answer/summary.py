@@ -458,11 +458,7 @@ def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[dict[int, int], int] 
 
 
 def _open_contests(contests: Sequence[Fastest]) -> list[Fastest]:
-    return [
-        contest
-        for contest in contests
-        if not contest.parted and contest.verdict.word != "same" and not contest.is_unpaired
-    ]
+    return [c for c in contests if not c.parted and c.verdict.word != "same" and not c.is_unpaired]
 
 
 def _counts(contests: Sequence[Fastest]) -> str:
