@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,6 +21,7 @@ class Blank(dict[str, Value]):
 
 
 Kind = Literal["text", "count", "number", "flag"]
+Better = Literal["", "lower", "higher"]
 Group = Literal["identity", "settings", "latency", "throughput", "confidence", "verdict", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order in which a table for people has them."""
@@ -31,19 +32,20 @@ class Column:
     """`kind` is text, a whole number, a number or true/false; `title` is a table's heading.
 
     `better` says which of two figures one would rather have, empty where neither. `group` is its
-    place in a table for people, `section` that on the page of columns, `family` the computation
-    that fills it, of which `app.analysis.columns.families` has the function.
+    place in a table for people. What it means is looked up where somebody asks.
     """
 
-    section: str
     name: str
     kind: Kind
     unit: str
-    better: Literal["", "lower", "higher"]
+    better: Better
     group: Group
-    family: str
     title: str
-    meaning: str
+    explain: Callable[[], str]
+
+    @property
+    def meaning(self) -> str:
+        return self.explain()
 
 
 def number_of(value: Value) -> float | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import table_of
 from app.cases.errors import PlanError, ResultsError, suggestion, unwritable
 from app.formatting.text import storable
 from app.machine.environment import describe_host
@@ -27,7 +28,7 @@ from app.present.console.answer.outcome import exit_code
 from app.run_folder.files import is_path, write_atomically
 from app.run_folder.folder import RESULTS
 from app.run_folder.manifest import FULL_TABLE
-from app.run_folder.table import csv_line, neutralise_formula, table_of
+from app.run_folder.table import csv_line, neutralise_formula
 from app.runs.exporting.json_file import as_json, profile
 from app.runs.exporting.tables import frame_of, pandas, run_frame
 from app.runs.reader import read_run

@@ -22,6 +22,7 @@ from zlib import crc32
 
 from app.analysis.columns.rounds import mixed_graphs
 from app.analysis.columns.rows import fresh_rows, store_of
+from app.analysis.columns.table import all_names
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import FileError
@@ -512,7 +513,7 @@ def _table_fault(rows: Sequence[Row], path: Path, has_all: bool) -> str:
     except OSError as error:
         return f"can't be read ({error.strerror})"
     names = _lines(text)[0]
-    expected = to_csv(rows, () if has_all else names)
+    expected = to_csv(rows, all_names(rows) if has_all else names)
     if agree(text, expected):
         return ""
     columns = [zip(*_lines(part), strict=False) for part in (text, expected)]

@@ -12,10 +12,11 @@ from itertools import chain
 from typing import Any, Self
 
 from app.analysis.columns.rows import Rows, row_names
+from app.analysis.columns.table import main_columns
+from app.analysis.columns.tables import write_tables
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import main_columns
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE
@@ -33,7 +34,7 @@ from app.run_folder.journal import (
 from app.run_folder.live_status import Live, LiveFile, State
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
-from app.run_folder.table import csv_line, line_of, write_tables
+from app.run_folder.table import csv_line, line_of
 from app.runs.exporting.tables import back_up_fuller_table
 from app.runs.reader import JournalReader, drop_damaged_rounds
 from app.runs.verify import read_intact

@@ -16,8 +16,8 @@ import pytest
 pytest.importorskip("markdown_it")
 pytest.importorskip("pyarrow")
 
+from app.analysis.columns.tables import read_rows
 from app.formatting.text import printable, storable
-from app.run_folder.table import read_rows
 from runtimes.fpga.__main__ import main as explain
 from tests.app.cli.headless.batch import run as batch
 from tests.app.hostile import (

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import table_of, tables
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import PlanError, ResultsError
 from app.cli.benchmark import load_results
 from app.cli.notebook import open as open_run
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import table_of, tables, to_csv
+from app.run_folder.table import to_csv
 from app.runs.exporting.tables import frame_of
 from app.runs.reader import read_run
 from tests.app.hostile import OF_FILES
@@ -168,7 +169,7 @@ def test_a_folder_its_table_and_an_opened_run_are_one_frame(run: Path) -> None:
 @example(list(WORDS))
 def test_no_name_is_lost_on_the_way(models: list[str]) -> None:
     rows: list[Row] = [{"case_id": str(place), "model": name} for place, name in enumerate(models)]
-    _, read = table_of(to_csv(rows).decode())
+    _, read = table_of(to_csv(rows, ("case_id", "model")).decode())
     assert_frame_equal(frame_of(read), frame_of(rows))
     assert list(frame_of(read)["model"]) == models
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.machine.environment import describe_host
@@ -28,7 +29,6 @@ from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.manifest import new_manifest
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.models import catalogue
 from tests.benchmarks.measured import PAIRS, graphlap, installed, interleaved, ratio_text

@@ -19,9 +19,9 @@ from pathlib import Path
 import psutil
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.run_folder import statistics_store
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.cache import clear_part
 from tests.app.sweep.sweeps import write_add_graph

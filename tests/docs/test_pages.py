@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.columns import BY_NAME as COLUMNS
+from app.analysis.columns.table import BY_NAME as COLUMNS
 from app.cli.main import as_command
 from app.cli.parsers import parse, parser_of
 from app.cli.table import BY_NAME

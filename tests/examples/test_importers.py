@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.tables import read_rows
 from app.cases.column import Row
-from app.run_folder.table import read_rows
 from tests.checkout import ROOT
 
 FILES = Path(__file__).with_name("files")

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.tables import read_rows
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
 from app.present.console.export_formats import export
@@ -28,7 +29,6 @@ from app.present.studies.study import found_in, study
 from app.present.terminal import as_markdown, escaped
 from app.run_folder.manifest import read_manifest
 from app.run_folder.run import Run
-from app.run_folder.table import read_rows
 from app.runs.reader import read_run
 from tests.golden.folders import NAMES, unpack
 

@@ -9,6 +9,16 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from app.analysis.columns.family import (
+    CaseData,
+    Count,
+    Family,
+    Flag,
+    Number,
+    OfSamples,
+    SampledCase,
+    Text,
+)
 from app.analysis.columns.rounds import join_values
 from app.cases.case import Case
 from app.cases.column import Row, Value
@@ -18,7 +28,6 @@ from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
 from app.run_folder.run import Run
 from app.stats.patterns import CAUSES, UNSEEN, outlier_causes
-from app.stats.summary import Summary
 from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import ExportedModel, axes_key
 from runtimes import registry
@@ -26,35 +35,60 @@ from runtimes.execution import Clock, Samples
 from runtimes.registry import environment_of, parse_spec
 
 
-def placement_columns(rounds: Sequence[RoundResult]) -> Row:
-    """Of the rounds that were timed on this machine; what differed between them is told by each.
+class Placement(Family, heading="Placement"):
+    """Of the rounds that were timed on this machine; what differed between them is told by each."""
 
-    Memory counts as locked if it was in every round.
-    """
-    environments = [result.environment for result in rounds if result.samples]
-    lock_states = [environment.get("memory_locked") for environment in environments]
-    return {
-        "cores": join_values(
-            as_list(environment.get("affinity", ())) for environment in environments
-        ),
-        "numa_node": join_values(
-            as_list(environment.get("numa_nodes", ())) for environment in environments
-        ),
-        "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
-        "attempts": max((result.attempt for result in rounds if result.samples), default=None),
-        "scheduler": join_values(
-            str(environment.get("scheduler") or "") for environment in environments
-        ),
-    }
+    cores = Text()
+    """The cores that the measuring process could run on."""
+    numa_node = Text("NUMA node")
+    """The nodes of memory that these cores belong to."""
+    memory_locked = Flag()
+    """Whether it was locked into memory while it was timed."""
+    scheduler = Text()
+    """How it was scheduled: other, or fifo with its priority."""
+    attempts = Count()
+    """How often the case was begun: more than once if a host was lost."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        environments = [result.environment for result in data.rounds if result.samples]
+        lock_states = [environment.get("memory_locked") for environment in environments]
+        return {
+            "cores": join_values(
+                as_list(environment.get("affinity", ())) for environment in environments
+            ),
+            "numa_node": join_values(
+                as_list(environment.get("numa_nodes", ())) for environment in environments
+            ),
+            "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
+            "attempts": max(
+                (result.attempt for result in data.rounds if result.samples), default=None
+            ),
+            "scheduler": join_values(
+                str(environment.get("scheduler") or "") for environment in environments
+            ),
+        }
 
 
-def engine_columns(case: Case, rounds: Sequence[RoundResult]) -> Row:
+class Engine(Family, heading="Engine"):
     """What differed between rounds, as after an installation before `--resume`, is told by each."""
-    return {
-        "environment": environment_of(case.runtime) or None,
-        "engine_distribution": join_values(result.engine_distribution for result in rounds),
-        "engine_path": join_values(result.engine_path for result in rounds),
-    }
+
+    environment = Text(group="identity")
+    """The environment that the case names, an interpreter with its packages; empty for ours."""
+    engine_distribution = Text("Engine package")
+    """The installed package that the engine is of, such as onnxruntime or onnxruntime-gpu."""
+    engine_path = Text()
+    """The file that the measuring process loaded as the engine; empty for one that is ours."""
+
+    unmeasured = True
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        return {
+            "environment": environment_of(data.case.runtime) or None,
+            "engine_distribution": join_values(r.engine_distribution for r in data.rounds),
+            "engine_path": join_values(result.engine_path for result in data.rounds),
+        }
 
 
 def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
@@ -65,27 +99,49 @@ def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
     return [diagnostic("engine_changed", releases=tuple(releases))]
 
 
-def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
-    """How it was set as each round began; what differed between them is told by each."""
-    states = [
-        state
-        for result in rounds
-        if "gpu" in result.environment
-        for state in (result.environment["gpu"], *result.environment.get("other_gpus", ()))
-    ]
-    if not states:
-        return {}
-    return {
-        "gpu_uuid": join_values(state.uuid for state in states),
-        "gpu_driver": join_values(state.driver for state in states),
-        "gpu_link": join_values(state.link for state in states),
-        "gpu_power_limit_w": _minimum(state.power_limit_w for state in states),
-        "gpu_clock_limit_mhz": _minimum(state.clock_limit_mhz for state in states),
-        "gpu_persistence": _all_true(state.persistence for state in states),
-        "gpu_ecc": _all_true(state.ecc for state in states),
-        "gpu_mig": _all_true(state.mig for state in states),
-        "gpu_mig_profile": join_values(state.mig_profile for state in states),
-    }
+class GpuSettings(Family, heading="GPU settings"):
+    """How each was set as its round began; what differed between them is told by each."""
+
+    gpu_uuid = Text("GPU")
+    """The GPU's own identifier, whatever number it goes by."""
+    gpu_driver = Text("GPU driver")
+    """The release of the driver."""
+    gpu_link = Text("GPU link")
+    """How the GPU was connected as a round began."""
+    gpu_power_limit_w = Number("Power limit")
+    """What the GPU was kept to."""
+    gpu_persistence = Flag("Persistence")
+    """Whether the driver stays loaded when the GPU is not in use."""
+    gpu_ecc = Flag("ECC")
+    """Whether errors of its memory were corrected."""
+    gpu_mig = Flag("MIG")
+    """Whether the GPU was divided into parts."""
+    gpu_mig_profile = Text("MIG profile")
+    """The part of a divided GPU, such as `3g.40gb`."""
+    gpu_clock_limit_mhz = Number("GPU clock limit")
+    """The highest clock it has."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        states = [
+            state
+            for result in data.rounds
+            if "gpu" in result.environment
+            for state in (result.environment["gpu"], *result.environment.get("other_gpus", ()))
+        ]
+        if not states:
+            return {}
+        return {
+            "gpu_uuid": join_values(state.uuid for state in states),
+            "gpu_driver": join_values(state.driver for state in states),
+            "gpu_link": join_values(state.link for state in states),
+            "gpu_power_limit_w": _minimum(state.power_limit_w for state in states),
+            "gpu_clock_limit_mhz": _minimum(state.clock_limit_mhz for state in states),
+            "gpu_persistence": _all_true(state.persistence for state in states),
+            "gpu_ecc": _all_true(state.ecc for state in states),
+            "gpu_mig": _all_true(state.mig for state in states),
+            "gpu_mig_profile": join_values(state.mig_profile for state in states),
+        }
 
 
 def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
@@ -131,16 +187,19 @@ GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
 """A pause that is off by more than both at its median is not the one that was asked for."""
 
 
-def gap_columns(case: Case, summary: Summary) -> Row:
-    """The median pause in microseconds, from a run's end to the next one's start.
+class Pauses(Family, heading="Pauses"):
+    achieved_gap_p50_us = Number(group="latency")
+    """The median of the pauses between two runs."""
 
-    A run is due `gap_us` after the last one of its lane has ended, so a pause is as much
-    longer as it began late.
-    """
-    late_us = summary.start_lateness_p50_us
-    if case.scenario.kind != "paced":
-        return {}
-    return {"achieved_gap_p50_us": None if late_us is None else case.scenario.gap_us + late_us}
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        """From a run's end to the next one's start: a run is due `gap_us` after the last one of its
+        lane has ended, so a pause is as much longer as it began late."""
+        scenario, summary = data.case.scenario, data.summary
+        late_us = summary.start_lateness_p50_us if summary else None
+        if scenario.kind != "paced" or late_us is None:
+            return {}
+        return {"achieved_gap_p50_us": scenario.gap_us + late_us}
 
 
 def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
@@ -156,6 +215,18 @@ def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
             "pause_not_met", actual_us=actual_us, requested_us=requested_us, wait_policy=policy
         )
     ]
+
+
+class Inputs(Family, heading="Inputs"):
+    input_sets = Text()
+    """How many sets of inputs the runs use in turn; one set stays in the caches."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        if data.summary is None:
+            return {}
+        model = data.run.model_of(data.case)
+        return {"input_sets": inputs_fed(data.case, model, data.rounds[-1].clock)}
 
 
 def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:
@@ -201,23 +272,49 @@ def outlier_counts(
     return sum(cause_counts, Counter[str]()) if cause_counts else None
 
 
-def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | None) -> Row:
+class Interfering(OfSamples, heading="Interference"):
     """Rates over the rounds together, the extremes of clock and temperature."""
-    interferences = [result.interference for result in rounds if result.interference is not None]
-    loads = [result.environment.get("load_1min") for result in rounds]
-    values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
-    if not interferences:
-        return values
-    return values | {
-        "steal_fraction": _steal_share(interferences),
-        "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
-        "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
-        "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
-        "cpu_clock_min_mhz": min(_present(i.cpu_mhz_min for i in interferences), default=None),
-        "cpu_clock_max_mhz": max(_present(i.cpu_mhz_max for i in interferences), default=None),
-        "cpu_temperature_c": max(_present(i.temperature_c for i in interferences), default=None),
-        "outlier_causes": None if not counts else _cause_text(counts),
-    }
+
+    load_1min = Number("Load")
+    """The highest load of the last minute when a round began."""
+    steal_fraction = Number("Steal")
+    """The fraction of the usable cores' time that a hypervisor took."""
+    involuntary_switches_per_s = Number("Switches/s")
+    """How often a second the measuring process lost a core to another thread."""
+    page_faults_per_s = Number("Faults/s")
+    """Its page faults, minor and major."""
+    interrupts_per_s = Number("Interrupts/s")
+    """Interrupts of the whole machine."""
+    cpu_clock_min_mhz = Number("CPU clock from")
+    """The lowest clock of the measuring core."""
+    cpu_clock_max_mhz = Number("CPU clock to")
+    """The highest clock of the measuring core."""
+    cpu_temperature_c = Number("CPU temperature")
+    """The highest temperature of the processor."""
+    outlier_causes = Text()
+    """System events that coincide with outliers, with counts; unseen: none was recorded."""
+
+    @classmethod
+    def of(cls, sampled: SampledCase) -> Row:
+        interferences = [
+            result.interference for result in sampled.rounds if result.interference is not None
+        ]
+        loads = [result.environment.get("load_1min") for result in sampled.rounds]
+        values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
+        if not interferences:
+            return values
+        return values | {
+            "steal_fraction": _steal_share(interferences),
+            "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
+            "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
+            "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
+            "cpu_clock_min_mhz": min(_present(i.cpu_mhz_min for i in interferences), default=None),
+            "cpu_clock_max_mhz": max(_present(i.cpu_mhz_max for i in interferences), default=None),
+            "cpu_temperature_c": max(
+                _present(i.temperature_c for i in interferences), default=None
+            ),
+            "outlier_causes": _cause_text(sampled.causes) if sampled.causes else None,
+        }
 
 
 def is_contended(rounds: Sequence[RoundResult]) -> bool:

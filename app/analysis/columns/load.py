@@ -9,8 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.analysis.columns.family import (
+    CaseData,
+    Count,
+    Family,
+    Higher,
+    Lower,
+    Number,
+    OfSamples,
+    SampledCase,
+    Text,
+)
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.objectives import JUDGED
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, SETS, OpenLoop, RoundResult, latency_ns
 from app.cases.telemetry import CPU_DEVICE
 from app.run_folder.run import Run, read_records
@@ -18,7 +30,6 @@ from app.run_folder.telemetry import read_readings, readings_path
 from app.stats.open_loop import batches_of
 from app.stats.quantiles import supported_quantile
 from app.stats.steadiness import MINUTE_S, Ends, ends
-from app.stats.summary import Summary
 from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import axes_key
 from runtimes.execution import Samples
@@ -27,23 +38,43 @@ LATE_SHARE = 0.1
 """A generator whose lateness is more of the latency that is told, at p50 or at p99, was late."""
 
 
-def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
+class Load(Family, heading="Open-loop load"):
     """What became of the requests; empty where the scenario is no open loop."""
-    loads = _open_loops(rounds)
-    if not loads:
-        return {}
-    schedule_hashes = "\n".join(load.schedule_sha256 for load in loads)
-    values: Row = {
-        "achieved_rate_hz": _achieved_hz(loads),
-        "utilisation": sum(load.utilisation for load in loads) / len(loads),
-        "backlog_at_end": sum(load.left for load in loads),
-        "ramp_up_requests": sum(load.start_requests for load in loads),
-        "schedule_sha256": hashlib.sha256(schedule_hashes.encode()).hexdigest(),
-    }
-    if summary is not None:
-        values |= {f"service_{name}_us": value for name, value in (summary.service or {}).items()}
-        values |= {f"queue_{name}_us": value for name, value in (summary.queue or {}).items()}
-    return values
+
+    service_p99_us = Lower(group="latency", each=("p50", "p90", "p99"))
+    """99 of 100 runs of an open loop took at most so long from their own start, of all rounds'
+    samples together. Its latency counts from when a run was due."""
+    queue_p99_us = Lower(group="latency", each=JUDGED)
+    """99 of 100 runs waited at most so long from when they were due to their start."""
+    achieved_rate_hz = Higher(group="throughput")
+    """Requests answered per second of an open loop, over all rounds; compare offered_rate_hz."""
+    utilisation = Number(group="throughput")
+    """The share of the lanes' time that the asked rate needs: from 1 on they can't keep up."""
+    backlog_at_end = Count("Backlog", "throughput")
+    """Requests that were due and not begun when their round ended."""
+    ramp_up_requests = Count("Ramp-up requests", "latency")
+    """Requests that are not counted, at the beginning of the rounds, in which the queue reaches its
+    steady state. Their samples are kept."""
+    schedule_sha256 = Text()
+    """Names when the requests came: the sha256 of the rounds' own, a line each, in their order."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        loads, summary = _open_loops(data.rounds), data.summary
+        if not loads:
+            return {}
+        schedule_hashes = "\n".join(load.schedule_sha256 for load in loads)
+        values: Row = {
+            "achieved_rate_hz": _achieved_hz(loads),
+            "utilisation": sum(load.utilisation for load in loads) / len(loads),
+            "backlog_at_end": sum(load.left for load in loads),
+            "ramp_up_requests": sum(load.start_requests for load in loads),
+            "schedule_sha256": hashlib.sha256(schedule_hashes.encode()).hexdigest(),
+        }
+        if summary is not None:
+            values |= {f"service_{name}_us": v for name, v in (summary.service or {}).items()}
+            values |= {f"queue_{name}_us": value for name, value in (summary.queue or {}).items()}
+        return values
 
 
 def load_warnings(case: Case, rounds: Sequence[RoundResult], row: Row) -> list[Diagnostic]:
@@ -85,24 +116,35 @@ def _lateness_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
             return
 
 
-def batcher_columns(case: Case, rounds: Sequence[Samples]) -> Row:
-    """Of all rounds' requests together; {} without a batcher or samples."""
-    if case.batcher is None:
-        return {}
-    batches = [batches_of(samples, case.batcher) for samples in rounds]
-    counts, places, added_ns = (
-        np.concatenate([np.zeros(0, np.int64), *(getattr(batch, part) for batch in batches)])
-        for part in ("held", "places", "added_ns")
-    )
-    if not len(counts):
-        return {}
-    added_us = np.sort(added_ns) / 1e3
-    return {
-        "batch_size_mean": float(counts.mean()),
-        "batch_fill_fraction": float(counts.sum() / places.sum()),
-        "batcher_wait_p50_us": supported_quantile(added_us, 0.5),
-        "batcher_wait_p99_us": supported_quantile(added_us, 0.99),
-    }
+class Batches(OfSamples, heading="Dynamic batcher"):
+    """Of all rounds' requests together; empty without a batcher or samples."""
+
+    batch_size_mean = Number("Mean batch", "throughput")
+    """The mean number of requests in a batch."""
+    batch_fill_fraction = Number("Batch fill", "throughput")
+    """The fraction of the places in the batches that held a request; the others were padding."""
+    batcher_wait_p99_us = Lower("Batcher p99", "latency", each=JUDGED)
+    """p99 of what the batcher added: how long a request waited while the server was free."""
+
+    @classmethod
+    def of(cls, sampled: SampledCase) -> Row:
+        batcher = sampled.case.batcher
+        if batcher is None:
+            return {}
+        batches = [batches_of(samples, batcher) for samples in sampled.samples]
+        counts, places, added_ns = (
+            np.concatenate([np.zeros(0, np.int64), *(getattr(batch, part) for batch in batches)])
+            for part in ("held", "places", "added_ns")
+        )
+        if not len(counts):
+            return {}
+        added_us = np.sort(added_ns) / 1e3
+        return {
+            "batch_size_mean": float(counts.mean()),
+            "batch_fill_fraction": float(counts.sum() / places.sum()),
+            "batcher_wait_p50_us": supported_quantile(added_us, 0.5),
+            "batcher_wait_p99_us": supported_quantile(added_us, 0.99),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,22 +199,37 @@ def _ratios(first: Sequence[np.ndarray], later: Sequence[np.ndarray]) -> Iterato
             yield float(first_runs[0] / np.median(later_runs))
 
 
-def shape_columns(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
-    """Of all shapes together; {} for a case of one, or without samples."""
-    shapes = shape_runs(run, case)
-    if not shapes:
-        return {}
-    first = np.sort(np.concatenate([shape.first_us for shape in shapes]))
-    ratios = [ratio for shape in shapes for ratio in shape.ratios]
-    hashes = "\n".join(str(result.facts["shapes_sha256"]) for result in rounds)
-    return {
-        "shapes": len(shapes),
-        "shapes_sha256": hashlib.sha256(hashes.encode()).hexdigest(),
-        "first_runs": len(first),
-        "first_run_p50_us": supported_quantile(first, 0.5),
-        "first_run_p99_us": supported_quantile(first, 0.99),
-        "first_run_slowdown": float(np.median(ratios)) if ratios else None,
-    }
+class Shapes(OfSamples, heading="Several shapes"):
+    """Of all shapes together; empty for a case of one, or without samples."""
+
+    shapes = Count(group="settings")
+    """How many shapes the session serves; latencies are of all together."""
+    shapes_sha256 = Text()
+    """Names which shapes came and in which order: the sha256 of the rounds' own, a line each."""
+    first_runs = Count()
+    """First runs of a shape in a process, without the first run of the process."""
+    first_run_p99_us = Lower(group="latency", each=JUDGED)
+    """The p99 of these runs; empty if there are too few."""
+    first_run_slowdown = Number(group="latency")
+    """A first run over the median of the later runs of its shape in that process: the median of
+    these ratios."""
+
+    @classmethod
+    def of(cls, sampled: SampledCase) -> Row:
+        shapes = shape_runs(sampled.run, sampled.case)
+        if not shapes:
+            return {}
+        first = np.sort(np.concatenate([shape.first_us for shape in shapes]))
+        ratios = [ratio for shape in shapes for ratio in shape.ratios]
+        hashes = "\n".join(str(result.facts["shapes_sha256"]) for result in sampled.rounds)
+        return {
+            "shapes": len(shapes),
+            "shapes_sha256": hashlib.sha256(hashes.encode()).hexdigest(),
+            "first_runs": len(first),
+            "first_run_p50_us": supported_quantile(first, 0.5),
+            "first_run_p99_us": supported_quantile(first, 0.99),
+            "first_run_slowdown": float(np.median(ratios)) if ratios else None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,35 +268,59 @@ MINIMUM_DURATION = 0.95
 """A round that lasted less than so much of what was asked for is warned of."""
 
 
-def sustained_columns(
-    case: Case, run: Run, rounds: Sequence[RoundResult], samples: Sequence[Samples]
-) -> Row:
-    """Medians over the rounds that were timed; {} of a case that was not sustained."""
-    if case.condition.kind != "sustained" or not any(len(item.started_ns) for item in samples):
-        return {}
-    edges = [ends(item, case.condition.seconds) for item in samples if len(item.started_ns)]
-    slower = [item.slower_after_s for item in edges if item.slower_after_s is not None]
-    values: Row = {
-        f"sustained_{place}_{name}_us": _median(
-            getattr(item, f"{place}_{name}_us") for item in edges
+class Sustained(OfSamples, heading="Sustained rounds"):
+    """Medians over the rounds that were timed; empty for a case that was not sustained."""
+
+    sustained_window = Text("Window", "settings")
+    """The parts of a sustained round that are compared: its first and last minute, or tenth."""
+    sustained_first_p99_us = Lower("First p99", "latency", each=JUDGED)
+    """The p99 at the beginning."""
+    sustained_last_p99_us = Lower("Last p99", "latency", each=JUDGED)
+    """The p99 at the end."""
+    sustained_p99_ratio = Lower("Last to first p99", "latency", each=JUDGED)
+    """The p99 at the end over that at the beginning."""
+    sustained_slowdown_after_s = Number("Slowdown after", "latency")
+    """When the latency had risen for good by half of its total rise; empty: no rise."""
+    sustained_first_clock_mhz = Number("First clock", "latency")
+    """The mean clock of what computed at the beginning."""
+    sustained_last_clock_mhz = Number("Last clock", "latency")
+    """The mean clock of what computed at the end."""
+    sustained_first_temperature_c = Number("First temperature", "latency")
+    """The mean temperature of what computed at the beginning."""
+    sustained_last_temperature_c = Number("Last temperature", "latency")
+    """The mean temperature of what computed at the end."""
+
+    @classmethod
+    def of(cls, sampled: SampledCase) -> Row:
+        case, samples = sampled.case, sampled.samples
+        if case.condition.kind != "sustained" or not any(len(item.started_ns) for item in samples):
+            return {}
+        edges = [ends(item, case.condition.seconds) for item in samples if len(item.started_ns)]
+        slower = [item.slower_after_s for item in edges if item.slower_after_s is not None]
+        values: Row = {
+            f"sustained_{place}_{name}_us": _median(
+                getattr(item, f"{place}_{name}_us") for item in edges
+            )
+            for name in ("p50", "p99")
+            for place in ("first", "last")
+        }
+        values |= {
+            f"sustained_{name}_ratio": _median(_sustained_ratios(edges, name))
+            for name in ("p50", "p99")
+        }
+        values["sustained_window"] = _window_text(edges[0].part_s)
+        values["sustained_slowdown_after_s"] = (
+            _median(slower) if 2 * len(slower) > len(edges) else None
         )
-        for name in ("p50", "p99")
-        for place in ("first", "last")
-    }
-    values |= {
-        f"sustained_{name}_ratio": _median(_sustained_ratios(edges, name))
-        for name in ("p50", "p99")
-    }
-    values["sustained_window"] = _window_text(edges[0].part_s)
-    values["sustained_slowdown_after_s"] = _median(slower) if 2 * len(slower) > len(edges) else None
-    parts_s = [item.part_s for item in edges]
-    machine_values = [
-        _machine_values(run, *item) for item in zip(rounds, samples, parts_s, strict=True)
-    ]
-    values_by_name = {
-        name: [item[name] for item in machine_values if name in item] for name in _MACHINE_FACTS
-    }
-    return values | {name: _median(numbers) for name, numbers in values_by_name.items()}
+        parts_s = [item.part_s for item in edges]
+        machine_values = [
+            _machine_values(sampled.run, *item)
+            for item in zip(sampled.rounds, samples, parts_s, strict=True)
+        ]
+        values_by_name = {
+            name: [item[name] for item in machine_values if name in item] for name in _MACHINE_FACTS
+        }
+        return values | {name: _median(numbers) for name, numbers in values_by_name.items()}
 
 
 def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[Diagnostic]:

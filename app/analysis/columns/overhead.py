@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.analysis.columns.family import CaseData, Comparing, Count, Family, Lower, Number, Text
 from app.analysis.comparison.measured_case import MeasuredCase
-from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.jobs import PHASES, ColdStart
+from app.cases.objectives import JUDGED
 from app.formatting.text import one_line
 from app.plan.plan import Plan
 from app.plan.reference_cases import null_case
-from app.run_folder.run import Run
 from app.stats.quantiles import Interval, rank_interval
 from app.stats.verdict import pair_rounds
 from exporters.model_names import is_null
@@ -51,24 +51,54 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
     return Spread(float(np.median(ascending)), interval, float(ascending[-1]))
 
 
-def cold_columns(run: Run, case: Case) -> Row:
-    """What the case's cold starts tell; {} where none were asked for or come to."""
-    starts = run.results_of(ColdStart, case)
-    complete = [
-        start for start in starts if not start.reason and start.phases_ms.keys() >= set(PHASES)
-    ]
-    values: Row = {"cold_missing_reason": _missing_reason(starts)}
-    if not complete:
-        return values if starts else {}
-    values |= {"cold_processes": len(complete), "cold_page_cache": _page_cache(complete)}
-    for phase in PHASES:
-        values[f"cold_{phase}_p50_ms"] = spread_of([s.phases_ms[phase] for s in complete]).p50_ms
-    total = spread_of([start.total_ms for start in complete])
-    values |= {"cold_total_p50_ms": total.p50_ms, "cold_total_max_ms": total.max_ms}
-    if total.interval is not None:
-        values["cold_total_p50_ci_low_ms"] = total.interval.low
-        values["cold_total_p50_ci_high_ms"] = total.interval.high
-    return values
+class ColdStarts(Family, heading="Cold starts"):
+    """Empty where none were asked for."""
+
+    cold_processes = Count(group="confidence")
+    """How many fresh processes gave a first answer."""
+    cold_page_cache = Text("Page cache", "settings")
+    """Where the files were: warm in memory, dropped from it, or how much of them stayed."""
+    cold_process_p50_ms = Lower("Cold process", "latency")
+    """The median of from its start until it had its job: the interpreter and numpy."""
+    cold_import_p50_ms = Lower("Cold import", "latency")
+    """The median of the engine's own import."""
+    cold_compile_p50_ms = Lower("Cold compile", "latency")
+    """The median of the compilation of the graph, its file read."""
+    cold_first_inference_p50_ms = Lower("Cold first inference", "latency")
+    """The median of the first run."""
+    cold_total_p50_ms = Lower("Cold total", "latency")
+    """The median of from a process's start to its first answer."""
+    cold_total_p50_ci_low_ms = Lower("Cold total from", "latency")
+    """The lower end of its 95 % interval, by exact ranks; it takes 6 processes."""
+    cold_total_p50_ci_high_ms = Lower("Cold total to", "latency")
+    """The upper end of its 95 % interval."""
+    cold_total_max_ms = Lower(group="latency")
+    """The longest."""
+    cold_missing_reason = Text("Cold start missing", "confidence")
+    """Why a process gave no first answer."""
+
+    unmeasured = True
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        starts = data.run.results_of(ColdStart, data.case)
+        complete = [
+            start for start in starts if not start.reason and start.phases_ms.keys() >= set(PHASES)
+        ]
+        values: Row = {"cold_missing_reason": _missing_reason(starts)}
+        if not complete:
+            return values if starts else {}
+        values |= {"cold_processes": len(complete), "cold_page_cache": _page_cache(complete)}
+        for phase in PHASES:
+            values[f"cold_{phase}_p50_ms"] = spread_of(
+                [s.phases_ms[phase] for s in complete]
+            ).p50_ms
+        total = spread_of([start.total_ms for start in complete])
+        values |= {"cold_total_p50_ms": total.p50_ms, "cold_total_max_ms": total.max_ms}
+        if total.interval is not None:
+            values["cold_total_p50_ci_low_ms"] = total.interval.low
+            values["cold_total_p50_ci_high_ms"] = total.interval.high
+        return values
 
 
 def _missing_reason(starts: Sequence[ColdStart]) -> str | None:
@@ -86,20 +116,36 @@ def _page_cache(complete: Sequence[ColdStart]) -> str:
 _P50, _P99 = "p50", "p99"
 
 
-def null_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
-    """Case id -> the columns about its null twin, of each case that has one; {} unless asked."""
-    if not plan.null:
-        return {}
-    twins = {
-        measurement.case.case_id: measurement
-        for measurement in measurements
-        if is_null(measurement.case.model)
-    }
-    return {
-        measurement.case.case_id: _columns(measurement, twins)
-        for measurement in measurements
-        if not is_null(measurement.case.model)
-    }
+class Overhead(Comparing, heading="Call overhead"):
+    """Of each case that has a null twin, unless none was asked for."""
+
+    overhead_case_id = Text("No-op model")
+    """The case_id of the no-op copy of the model."""
+    overhead_p99_us = Number(group="latency", each=JUDGED)
+    """The p99 of the no-op model: call, copies and boundary."""
+    compute_p50_us = Lower("Compute", "latency")
+    """The model's median minus the twin's, over the rounds that both have."""
+    compute_p50_ci_low_us = Lower("Compute from", "confidence")
+    """The lower end of its 95 % interval."""
+    compute_p50_ci_high_us = Lower("Compute to", "confidence")
+    """The upper end of its 95 % interval."""
+    compute_missing_reason = Text("Compute missing", "confidence")
+    """Why there is no difference."""
+
+    @staticmethod
+    def fill(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
+        if not plan.null:
+            return {}
+        twins = {
+            measurement.case.case_id: measurement
+            for measurement in measurements
+            if is_null(measurement.case.model)
+        }
+        return {
+            measurement.case.case_id: _columns(measurement, twins)
+            for measurement in measurements
+            if not is_null(measurement.case.model)
+        }
 
 
 def _columns(measurement: MeasuredCase, twins: Mapping[str, MeasuredCase]) -> Row:

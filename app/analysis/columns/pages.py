@@ -1,4 +1,4 @@
-"""`python -m app.analysis.columns.pages` writes COLUMNS.md from the table of columns, and
+"""`python -m app.analysis.columns.pages` writes COLUMNS.md from the families of columns, and
 docs/diagnostics.md from the catalogue of diagnostics; a test compares both."""
 
 from __future__ import annotations
@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from app.analysis.columns.families import COMPARING, FAMILIES
+from app.analysis.columns.table import MAIN, column, percentile_columns
 from app.cases.column import GROUPS, Column
-from app.cases.columns import COLUMNS, MAIN, column, percentile_columns
 from app.cases.status import STATUSES
 from exporters import diagnostics as rendering
 from exporters.diagnostics import diagnostic, tables
@@ -37,7 +38,7 @@ def columns_page() -> str:
     lines = [
         "# The columns of `results.csv` and `results.full.csv`",
         "",
-        "Made by `python -m app.analysis.columns.pages` from `assets/columns.csv`; edit that.",
+        "Made by `python -m app.analysis.columns.pages` from the classes in this folder.",
         "`results.full.csv` has all of them. Empty means not measured. A later version may add",
         "columns: readers pass over what they don't know.",
         "",
@@ -50,7 +51,9 @@ def columns_page() -> str:
         "In parentheses are a column's group, but for `other`, and its unit or kind: `us↓` are",
         "microseconds, of which less is better.",
     ]
-    for heading, columns in groupby(COLUMNS, lambda column: column.section):
+    declared = (family for family in (*FAMILIES, *COMPARING) if family.columns)
+    for heading, families in groupby(declared, lambda family: family.heading):
+        columns = (column for family in families for column in family.columns)
         lines += ["", f"## {heading}", "", *map(_line, columns)]
     lines += [
         "",

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.analysis.columns.family import CaseData, Count, Family, Lower, Number
+from app.analysis.columns.rounds import join_values
 from app.cases.column import Row
 from app.cases.objectives import JUDGED
 from app.cases.round import RoundResult
 from app.cases.units import percentile_label
 from app.formatting.text import counted, significant
-from app.stats.intervals import MINIMUM_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS, unseen_share
 from app.stats.required_rounds import (
     FIRST_LOOK,
+    LOOKED,
     NARROW,
     SequentialRule,
     StoppingRule,
@@ -25,19 +28,69 @@ from app.stats.verdict import smallest_change_between
 from exporters.diagnostics import Diagnostic, diagnostic
 
 
-def required_columns(summary: Summary) -> Row:
-    """Rounds for a narrow interval, and the smallest change that such rounds would find."""
-    values: Row = {}
-    for name in JUDGED:
-        figure = summary.figures[name]
-        if figure.interval is not None:
-            values[f"required_rounds_{name}"] = rounds_needed(
-                figure.by_round,
-                confidence=summary.confidence,
-                inflation=figure.correlation.inflation if figure.correlation else 1.0,
-            )
-            values[f"detectable_slowdown_{name}"] = smallest_change_between(figure.by_round)
-    return values
+class Precision(Family, heading="Precision"):
+    """Rounds for a narrow interval, the smallest change that such rounds would find, and what the
+    quoted figures leave out: rare slow processes, and correlation between rounds."""
+
+    required_rounds_p99 = Count("Required rounds for p99", each=JUDGED)
+    """Rounds in total for an interval of ±5 % of p99, with the spread seen so far."""
+    detectable_slowdown_p99 = Number(
+        "Detectable slowdown of p99", "confidence", each=JUDGED, others=("p99",)
+    )
+    """The smallest slowdown of p99, as a fraction, that a comparison of as many rounds finds with a
+    power of 90 %."""
+    slowest_round_p99_us = Lower("Slowest round's p99", each=JUDGED)
+    """The largest p99 of a round; the quoted figure leaves out rare slow processes."""
+    unseen_mode_fraction = Number("Unseen modes")
+    """The largest fraction of slow processes that this number of rounds misses with a probability
+    of 5 %."""
+    round_correlation_p99 = Number("Correlation of p99", each=JUDGED)
+    """The correlation of neighbouring rounds' p99, corrected for bias; empty below five rounds."""
+    rounds_span_s = Number("Span")
+    """From the start of the first round to the start of the last; empty if one is unknown."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        summary = data.latency
+        if summary is None:
+            return {}
+        values: Row = {"unseen_mode_fraction": unseen_share(summary.rounds)}
+        for name in JUDGED:
+            figure = summary.figures[name]
+            correlation = figure.correlation
+            if figure.interval is not None:
+                values[f"required_rounds_{name}"] = rounds_needed(
+                    figure.by_round,
+                    confidence=summary.confidence,
+                    inflation=correlation.inflation if correlation else 1.0,
+                )
+                values[f"detectable_slowdown_{name}"] = smallest_change_between(figure.by_round)
+            values[f"slowest_round_{name}_us"] = figure.slowest_round
+            if correlation is not None:
+                values[f"round_correlation_{name}"] = correlation.lag1
+                values["rounds_span_s"] = correlation.span_s
+        return values
+
+
+class Stopping(Family):
+    """Of a plan that adds rounds until intervals are narrow, or verdicts decided: it replaces why
+    rounds ended, and the method of intervals."""
+
+    @staticmethod
+    def fill(data: CaseData, row: Row) -> Row:
+        rule, sequence = data.plan.stopping, data.plan.sequence
+        if data.summary is None:
+            return {}
+        if sequence is not None:
+            ending = sequential_stop_reason(sequence, len(data.rounds))
+        elif rule is not None:
+            ending = stop_reason(rule, data.rounds, data.summary)
+        else:
+            return {}
+        return {
+            "stop_reason": join_values((*(r.stop_reason for r in data.rounds), ending)),
+            "ci_method": LOOKED if row["ci_method"] else None,
+        }
 
 
 def missing_text(row: Mapping[str, Any], samples: int) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from app.analysis.columns.family import Comparing, Higher, Lower, Number, Text
 from app.analysis.columns.latency import WITH_THROUGHPUT
 from app.analysis.columns.rounds import join_values
 from app.analysis.comparison.judge import (
@@ -72,18 +73,34 @@ def compare_with_baseline(
     )
 
 
-def baseline_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
-    """Case id -> the columns of the verdict, of the cases that have one."""
-    if not plan.baseline:
-        return {}
-    pairs = _pairing(plan.baseline, measurements).pairs
-    by_id = {pair.second.case.case_id: pair for pair in pairs}
-    return {
-        by_id[comparison.case_id].second.case.case_id: _columns(
-            by_id[comparison.case_id], comparison
-        )
-        for comparison in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
-    }
+class Baseline(Comparing, heading="Comparison with the baseline"):
+    """Of the cases that have a verdict."""
+
+    baseline_case_id = Text("Baseline")
+    """The case_id of the row that this one is compared with."""
+    baseline_p99_ratio = Lower("p99 to baseline", "verdict", each=WITH_COLUMNS)
+    """p99 over the baseline's, from pairs of rounds of the same number."""
+    baseline_p99_ci_low = Lower("p99 to baseline from", "verdict", each=WITH_COLUMNS)
+    """The lower end of the interval of that ratio that decided the verdict."""
+    baseline_p99_ci_high = Lower("p99 to baseline to", "verdict", each=WITH_COLUMNS)
+    """The upper end of the interval of that ratio that decided the verdict."""
+    baseline_p99_verdict = Text("p99 verdict", "verdict", each=WITH_COLUMNS)
+    """faster, slower, same or undecided: all verdicts of the run judged together."""
+    baseline_verdict_reason = Text("Verdict reason", "verdict")
+    """Why a verdict is undecided, by figure."""
+
+    @staticmethod
+    def fill(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
+        if not plan.baseline:
+            return {}
+        pairs = _pairing(plan.baseline, measurements).pairs
+        by_id = {pair.second.case.case_id: pair for pair in pairs}
+        return {
+            by_id[comparison.case_id].second.case.case_id: _columns(
+                by_id[comparison.case_id], comparison
+            )
+            for comparison in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
+        }
 
 
 def _pairing(baseline: str, measurements: Sequence[MeasuredCase]) -> Pairing:
@@ -159,18 +176,37 @@ def _bases(case: Case) -> Iterator[Case]:
         yield replace(base, runtime=str(replace(spec, device="")))
 
 
-def scaling_columns(measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
-    """Case id -> its columns, of each case that the run has measured alone as well."""
-    by_id = {measurement.case.case_id: measurement for measurement in measurements}
-    columns: dict[str, Row] = {}
-    for measurement in measurements:
-        if not is_multiplied(measurement.case):
-            continue
-        candidates = (by_id.get(base.case_id) for base in _bases(measurement.case))
-        base = next((candidate for candidate in candidates if candidate is not None), None)
-        if base is not None:
-            columns[measurement.case.case_id] = _scaling_columns(base, measurement)
-    return columns
+class Scaling(Comparing, heading="Scaling"):
+    """Of each case that the run has measured alone as well."""
+
+    scaling_baseline_case_id = Text("Scaling baseline")
+    """The case_id of the same case with one session and one stream, on its first device."""
+    replicas = Number(group="settings")
+    """How many times as many runs are in flight as alone: sessions, streams, or both, on one device
+    or on several."""
+    speedup = Higher(group="throughput")
+    """Inputs in a second over those alone."""
+    scaling_efficiency = Higher("Efficiency", "throughput")
+    """The speedup over the replicas: 1 where each serves as much as one alone."""
+    scaling_efficiency_ci_low = Higher("Efficiency from", "confidence")
+    """The lower end of its 95 % interval, from pairs of rounds."""
+    scaling_efficiency_ci_high = Higher("Efficiency to", "confidence")
+    """The upper end of its 95 % interval."""
+    scaling_missing_reason = Text("Efficiency missing", "confidence")
+    """Why it is empty although the scaling baseline was measured."""
+
+    @staticmethod
+    def fill(_: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
+        by_id = {measurement.case.case_id: measurement for measurement in measurements}
+        columns: dict[str, Row] = {}
+        for measurement in measurements:
+            if not is_multiplied(measurement.case):
+                continue
+            candidates = (by_id.get(base.case_id) for base in _bases(measurement.case))
+            base = next((candidate for candidate in candidates if candidate is not None), None)
+            if base is not None:
+                columns[measurement.case.case_id] = _scaling_columns(base, measurement)
+        return columns
 
 
 def _scaling_columns(base: MeasuredCase, measurement: MeasuredCase) -> Row:

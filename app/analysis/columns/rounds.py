@@ -7,13 +7,12 @@ changed, but a folder may have been written otherwise.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
+from app.analysis.columns.family import CaseData, Count, Family, Flag, Lower, Number, Text
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import columns_of
-from app.cases.round import FORKED, Check, RoundResult
+from app.cases.round import FORKED, Check
 from app.cases.turns import TURN_SET
 from app.formatting import text
 from app.formatting.text import one_line
@@ -69,47 +68,130 @@ def _sentence(disagreement: Disagreement) -> str:
     return sentence
 
 
-FACTS = columns_of("facts")
-ROUND_FACTS = columns_of("round_facts")
-"""The columns that a runtime or the measuring process may state as facts, of the compiled graph and
-of each round; all others are computed."""
+class AsMeasured(Family, heading="The case as it was measured"):
+    runtime_version = Text()
+    """The engine's own version."""
+    execution_provider = Text("Provider")
+    """The engine or provider that ran the graph."""
+    device_name = Text(group="identity")
+    """The device's own name; of several that differ all of them."""
+    precision = Text(group="settings")
+    """The precision that was executed, read from the graph."""
+    concurrency = Count()
+    """How many runs were in flight at once."""
+    clock = Text(group="settings")
+    """Wall clock, the device's own clock, or simulated: never compare them blindly. Of another
+    program its own, in words."""
+    call_path = Text()
+    """Through which entry point of the engine a run is called."""
+    boundary = Text()
+    """Where the outputs are complete: in host or device memory. Of another program what lies
+    between its readings of the clock."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        last = data.rounds[-1]
+        has_samples = any(result.samples for result in data.rounds)
+        return {
+            "runtime_version": last.runtime_version or None,
+            "execution_provider": last.execution_provider or None,
+            "device_name": last.device_name or None,
+            "precision": last.precision or None,
+            "concurrency": last.concurrency if has_samples else None,
+            "clock": last.clock if has_samples else None,
+            "call_path": last.call_path or None,
+            "boundary": last.boundary if has_samples else None,
+        }
 
 
-def round_columns(rounds: Sequence[RoundResult]) -> Row:
-    """Of all rounds of a case, one at least; a figure of each is told by its median."""
-    last = rounds[-1]
-    timed_rounds = [result for result in rounds if result.samples]
-    checks = [result.check for result in rounds if result.check is not None]
-    check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
-    values: Row = {
-        "concurrency": last.concurrency if timed_rounds else None,
-        "runtime_version": last.runtime_version or None,
-        "execution_provider": last.execution_provider or None,
-        "device_name": last.device_name or None,
-        "precision": last.precision or None,
-        "clock": last.clock if timed_rounds else None,
-        "call_path": last.call_path or None,
-        "boundary": last.boundary if timed_rounds else None,
-        "rounds": len(timed_rounds),
-        "warmup_iterations": sum(r.warmup_iterations for r in timed_rounds)
-        if timed_rounds
-        else None,
-        "warmup_s": sum(r.warmup_s for r in timed_rounds) if timed_rounds else None,
-        "stop_reason": join_values(result.stop_reason for result in rounds),
-        "pairing": join_values("turns" if TURN_SET in r.facts else "rounds" for r in rounds),
-        "processes": join_values("forked" if FORKED in r.facts else "fresh" for r in rounds),
-        "iterations": sum(r.iterations for r in timed_rounds) if timed_rounds else None,
-        "duration_s": sum(r.duration_s for r in timed_rounds) if timed_rounds else None,
-        "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
-        "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
-        "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
-        "rss_peak_mib": _maximum(
-            [r for r in rounds if FORKED not in r.facts], lambda r: r.rss_peak_mb
-        ),
-        "device_memory_peak_mib": _maximum(rounds, lambda r: r.device_memory_peak_mb),
-    }
-    if check is not None:
-        values |= {
+class Measurement(Family, heading="Measurement"):
+    """A figure of each round is told by its median."""
+
+    rounds = Count(group="confidence")
+    """How many processes gave timings."""
+    pairing = Text()
+    """How the rounds alternated with those of other cases: turns, rounds, or both."""
+    processes = Text()
+    """Whether each round had a process of its own from its start (fresh), or a fork of one that had
+    done the imports (forked)."""
+    warmup_iterations = Count("Warm-up runs")
+    """Runs before the measurement, of all rounds."""
+    warmup_s = Number("Warm-up")
+    """How long the rounds warmed up, together."""
+    iterations = Count("Samples", "confidence")
+    """Measured runs, of all rounds; of multistream its queries, of ahead its waits."""
+    duration_s = Number("Measured")
+    """How long the rounds measured, together."""
+    stop_reason = Text("Stopped by")
+    """What ended the rounds: what a precise case had reached, the looks of a sequential one."""
+    compile_ms = Lower()
+    """Median over the rounds of the time to compile."""
+    first_inference_ms = Lower("First run")
+    """Median over the rounds of the first run."""
+    harness_overhead_ns = Number()
+    """What the timed loop measures for an empty call."""
+    rss_peak_mib = Lower("Memory")
+    """The peak memory of the measuring process on the host."""
+    device_memory_peak_mib = Lower("Device memory")
+    """The peak memory of the measuring process on the device."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        rounds, timed = data.rounds, [result for result in data.rounds if result.samples]
+        fresh = [result for result in rounds if FORKED not in result.facts]
+        return {
+            "rounds": len(timed),
+            "pairing": join_values("turns" if TURN_SET in r.facts else "rounds" for r in rounds),
+            "processes": join_values("forked" if FORKED in r.facts else "fresh" for r in rounds),
+            "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
+            "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
+            "iterations": sum(r.iterations for r in timed) if timed else None,
+            "duration_s": sum(r.duration_s for r in timed) if timed else None,
+            "stop_reason": join_values(result.stop_reason for result in rounds),
+            "compile_ms": median(r.phases_ms.get("compile") for r in rounds),
+            "first_inference_ms": median(r.phases_ms.get("first_inference") for r in rounds),
+            "harness_overhead_ns": median(result.harness_floor_ns for result in rounds),
+            "rss_peak_mib": _maximum(result.rss_peak_mb for result in fresh),
+            "device_memory_peak_mib": _maximum(r.device_memory_peak_mb for r in rounds),
+        }
+
+
+class Outputs(Family, heading="Outputs"):
+    """Of the worst check of a case; of its references over all checks."""
+
+    reference = Text()
+    """Who computed the outputs that the errors are of: the first reference that the outputs agree
+    with, else the nearest."""
+    references = Text()
+    """All references of the model, and why it is without others."""
+    agreeing_references = Text()
+    """The references that the outputs agree with, within the tolerance."""
+    only_own_reference = Flag()
+    """Whether right outputs agree with nothing but what the runtime's own engine computed."""
+    output_disputed = Flag()
+    """Whether references contradict outputs that are not known to be wrong."""
+    reference_disagreement = Text("References disagree")
+    """Which references differ by more than the graph's types allow, by how much, and the first node
+    where ONNX's evaluator and ONNX Runtime do."""
+    max_abs_error = Lower("Absolute error")
+    """The largest difference from the reference."""
+    max_rel_error = Lower("Error")
+    """The largest difference from the reference output, over its largest value."""
+    slice_error = Lower("Error of a slice")
+    """Of the slice of the output, such as a channel, that is farthest off by its own scale: the
+    root of its error energy over its signal energy; 0.5 are 6 dB."""
+    tolerance = Number()
+    """The error that is allowed: from the types that the graph computes in, or as asked for."""
+    output_ok = Flag("Output right", "verdict")
+    """Whether the error is within the tolerance; empty where nothing was compared."""
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        checks = [result.check for result in data.rounds if result.check is not None]
+        if not checks:
+            return {}
+        check = max(checks, key=lambda check: (not check.output_ok, check.max_rel_error))
+        return {
             **reference_columns(checks, check),
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
@@ -117,37 +199,16 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }
-    return values
 
 
-def fact_columns(rounds: Sequence[RoundResult]) -> Row:
-    """What the last round states of the graph and its run as a whole."""
-    return {name: value for name, value in rounds[-1].facts.items() if name in FACTS}
-
-
-def round_fact_columns(rounds: Sequence[RoundResult]) -> Row:
-    """Figures that each timed round states, by their medians; of a check, which times nothing,
-    none."""
-    timed_rounds = [result for result in rounds if result.samples]
-    return {name: _median(timed_rounds, partial(_fact, name)) for name in ROUND_FACTS}
-
-
-def _fact(name: str, result: RoundResult) -> float | None:
-    value = result.facts.get(name)
-    return float(value) if value is not None else None
-
-
-def _median(
-    rounds: Sequence[RoundResult], value_of: Callable[[RoundResult], float | None]
-) -> float | None:
-    numbers = [value for value in map(value_of, rounds) if value is not None]
+def median(values: Iterable[float | None]) -> float | None:
+    """Of those that are known; None without any."""
+    numbers = [value for value in values if value is not None]
     return statistics.median(numbers) if numbers else None
 
 
-def _maximum(
-    rounds: Sequence[RoundResult], value_of: Callable[[RoundResult], float | None]
-) -> float | None:
-    return max((value for value in map(value_of, rounds) if value is not None), default=None)
+def _maximum(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 _HASH_LENGTH = 8
@@ -161,9 +222,14 @@ def graph_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
         yield diagnostic("mixed_graphs", count=len(graphs), graphs=short_hashes)
 
 
-def without_intervals(row: Row) -> Row:
-    """The columns of intervals, empty: figures of several graphs have none."""
-    return {name: None for name in row if "_ci_" in name or name == "ci_method"}
+class MixedGraphs(Family):
+    """Figures of several graphs have no intervals."""
+
+    @staticmethod
+    def fill(data: CaseData, row: Row) -> Row:
+        if len(data.run.graphs_of(data.case)) < 2:
+            return {}
+        return {name: None for name in row if "_ci_" in name or name == "ci_method"}
 
 
 def mixed_graphs(run: Run) -> Iterator[Finding]:

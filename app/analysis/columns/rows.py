@@ -17,23 +17,21 @@ from pathlib import Path
 import numpy as np
 
 from app.analysis.columns.environment import (
-    input_sets,
-    interference_columns,
     is_contended,
     mean_clock_mhz,
     outlier_counts,
     outlier_warnings,
 )
-from app.analysis.columns.families import COMPARING, CaseData, fill_row
+from app.analysis.columns.families import COMPARING, FAMILIES, fill_row
+from app.analysis.columns.family import CaseData, OfSamples, SampledCase
 from app.analysis.columns.identity import as_imported
-from app.analysis.columns.latency import block_rate, late_columns, level_columns, rates_by_round
-from app.analysis.columns.load import batcher_columns, shape_columns, sustained_columns
+from app.analysis.columns.latency import block_rate, rates_by_round
 from app.analysis.columns.precision import target_rounds
 from app.analysis.columns.reference_cases import is_multiplied
+from app.analysis.columns.table import NAMES, percentile_columns
 from app.analysis.comparison.measured_case import MeasuredCase, Turns, timed_rounds
 from app.cases.case import Case
 from app.cases.column import Blank, Row
-from app.cases.columns import NAMES, percentile_columns
 from app.cases.round import MEASURED, RoundResult, latency_ns
 from app.cases.turns import TURN_EVERY, TURN_SET
 from app.machine.environment import graphlap_version
@@ -42,7 +40,6 @@ from app.run_folder.copies import Copies
 from app.run_folder.files import new_digest
 from app.run_folder.run import Run, read_records
 from app.run_folder.statistics_store import StatisticsStore, shared
-from app.run_folder.telemetry import device_columns
 from app.stats.levels import turn_medians
 from app.stats.summary import Rate, Summary, summarise
 from exporters.diagnostics import Diagnostic
@@ -67,7 +64,7 @@ def epoch_s(utc: str) -> float | None:
 _PROGRAM = (
     *("app/analysis/columns", "app/analysis/comparison", "app/cases", "app/formatting"),
     *("app/machine", "app/plan", "app/run_folder", "app/runs", "app/stats"),
-    *("assets/columns.csv", "exporters", "runtimes"),
+    *("exporters", "runtimes"),
 )
 """What runs are read and rows computed by, from the folder that our packages lie in."""
 
@@ -115,17 +112,10 @@ def statistics_of(
 ) -> RowStatistics:
     """Of these timed rounds of a case, whose samples are read."""
     samples = [run.samples_of(result) for result in timed_rounds]
-    confidence = plan.confidence_at(len(timed_rounds))
     counts = outlier_counts(timed_rounds, samples)
-    has_latency = case.scenario.kind != "ahead"
+    sampled = SampledCase(run, case, plan, timed_rounds, samples, counts)
     columns = {
-        "devices": device_columns(run, timed_rounds),
-        "interference": interference_columns(timed_rounds, counts),
-        "deadline": late_columns(plan.deadline_us, samples, confidence) if has_latency else {},
-        "batcher": batcher_columns(case, samples),
-        "sustained": sustained_columns(case, run, timed_rounds, samples),
-        "shapes": shape_columns(run, case, timed_rounds),
-        "levels": level_columns(case, samples, input_sets(case, run.model_of(case)), confidence),
+        family.__name__: family.of(sampled) for family in FAMILIES if issubclass(family, OfSamples)
     }
     starts_s = round_starts_s(timed_rounds)
     has_contention = is_contended(timed_rounds)
@@ -133,7 +123,9 @@ def statistics_of(
     disturbances = outlier_warnings(
         counts, sum(len(round_samples.started_ns) for round_samples in samples)
     )
-    summary = summarise(samples, plan.quantiles, confidence, case.batcher, starts_s, has_contention)
+    summary = summarise(
+        samples, plan.quantiles, sampled.confidence, case.batcher, starts_s, has_contention
+    )
     summary = as_imported(summary, timed_rounds)
     rates = rates_by_round(
         case, blocks, summary, timed_rounds[-1].concurrency if timed_rounds else 0

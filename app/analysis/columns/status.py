@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.analysis.columns.environment import engine_warnings, gap_warnings, gpu_warnings
+from app.analysis.columns.family import CaseData, Family, Flag, Higher, Text
 from app.analysis.columns.load import load_warnings, sustained_warnings
 from app.analysis.columns.precision import shortfalls
 from app.analysis.columns.rounds import graph_warnings
@@ -17,7 +18,6 @@ from app.formatting.text import one_line
 from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of, text, text_by_code
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
-from app.stats.summary import Summary
 from exporters.diagnostics import Diagnostic, diagnostic
 
 MISSING = "rounds_missing"
@@ -30,21 +30,66 @@ def worst_round(rounds: Iterable[RoundResult]) -> RoundResult | None:
     return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
 
 
-def status_columns(rounds: Sequence[RoundResult], damage_by_round: Mapping[int, Diagnostic]) -> Row:
-    """Status and reason; a case without a round was not run.
+class Ending(Family, heading="Outcome"):
+    """How the rounds ended; a case without one was not run."""
 
-    `damage_by_round` says of some rounds by number what became of their samples.
-    """
-    decisive = worst_round(rounds)
-    if decisive is None:
-        reason = " ".join(map(text, damage_by_round.values())) or NOT_REACHED
-        return {"status": "not_run", "reason": one_line(reason)}
-    timed_rounds = [result for result in rounds if result.samples]
-    return {
-        "status": decisive.status,
-        "valid": all(result.valid for result in timed_rounds) if timed_rounds else None,
-        "reason": one_line(decisive.reason) or None,
-    }
+    status = Text(group="verdict")
+    """How the case ended; only ok is compared with other rows."""
+    valid = Flag(group="verdict")
+    """Whether the measurement kept its own protocol."""
+    reason = Text(group="verdict")
+    """Why the case failed or could not run, or is not valid."""
+
+    unmeasured = True
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        decisive = worst_round(data.rounds)
+        if decisive is None:
+            damage = data.run.damaged.get(data.case.case_id, {})
+            reason = " ".join(map(text, damage.values())) or NOT_REACHED
+            return {"status": "not_run", "reason": one_line(reason)}
+        timed_rounds = [result for result in data.rounds if result.samples]
+        return {
+            "status": decisive.status,
+            "valid": all(result.valid for result in timed_rounds) if timed_rounds else None,
+            "reason": one_line(decisive.reason) or None,
+        }
+
+
+class Accuracy(Family, heading="Accuracy"):
+    accuracy_top1 = Higher("Top-1", "verdict")
+    """The share of labelled images that are answered rightly."""
+
+    unmeasured = True
+
+    @staticmethod
+    def fill(data: CaseData, _: Row) -> Row:
+        accuracy = data.run.result_of(AccuracyResult, data.case)
+        return {} if accuracy is None else {"accuracy_top1": accuracy.top1}
+
+
+class Diagnosed(Family, heading="Diagnostics"):
+    warnings = Text(group="verdict")
+    """Diagnostics of the case, as text: docs/diagnostics.md."""
+    warning_codes = Text(group="verdict")
+    """Their codes, joined by semicolons."""
+    diagnostics = Text()
+    """The same as JSON: codes, subjects and figures."""
+
+    unmeasured = True
+
+    @staticmethod
+    def fill(data: CaseData, row: Row) -> Row:
+        """A row with an error among them is not valid, and says why."""
+        if not data.rounds:
+            return diagnostic_columns(accuracy_warnings(data.run, data.case))
+        diagnostics = tuple(row_diagnostics(data, row))
+        columns = diagnostic_columns(diagnostics)
+        errors = [entry for entry in diagnostics if entry.severity == "error"]
+        if not errors:
+            return columns
+        return columns | {"valid": False, "reason": row["reason"] or text_by_code(errors)}
 
 
 def row_so_far(row: Row) -> Row:
@@ -70,27 +115,19 @@ def round_warnings(
         yield diagnostic(MISSING, measured=len(rounds), planned=planned_rounds)
 
 
-def row_diagnostics(
-    run: Run,
-    case: Case,
-    rounds: Sequence[RoundResult],
-    planned_rounds: int,
-    summary: Summary | None,
-    disturbances: Sequence[Diagnostic],
-    row: Row,
-) -> Iterator[Diagnostic]:
-    """Of a case with rounds, of which so many were `planned_rounds`; `row` has the figures,
-    `disturbances` is what outliers coincide with."""
+def row_diagnostics(data: CaseData, row: Row) -> Iterator[Diagnostic]:
+    """Of a case with rounds; `row` has the figures."""
+    run, case, rounds, summary = data.run, data.case, data.rounds, data.summary
     model, rule = run.model_of(case), run.manifest.requested_plan.stopping
     if model is not None:
         yield from model.warnings
-    yield from round_warnings(rounds, planned_rounds, run.damaged.get(case.case_id, {}))
+    yield from round_warnings(rounds, data.planned, run.damaged.get(case.case_id, {}))
     yield from accuracy_warnings(run, case)
     if summary is not None:
         yield from summary.warnings
         yield from gap_warnings(case, row)
         yield from engine_warnings(rounds)
-        yield from disturbances
+        yield from data.disturbed
         yield from sustained_warnings(case, rounds)
         yield from gpu_warnings(case, row)
         yield from operator_warnings(run.operators.get(case.case_id), row)
@@ -99,15 +136,6 @@ def row_diagnostics(
             yield from shortfalls(rule, rounds, summary)
     yield from load_warnings(case, rounds, row)
     yield from graph_warnings(run, case)
-
-
-def diagnosed_columns(diagnostics: Sequence[Diagnostic], row: Row) -> Row:
-    """The columns of these; a row with an error among them is not valid, and says why."""
-    columns = diagnostic_columns(diagnostics)
-    errors = [entry for entry in diagnostics if entry.severity == "error"]
-    if not errors:
-        return columns
-    return columns | {"valid": False, "reason": row["reason"] or text_by_code(errors)}
 
 
 def accuracy_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.analysis.columns.table import BY_NAME, COLUMNS
 from app.analysis.plot_data.series import Series, number
 from app.cases.case import Case
 from app.cases.column import pairs_in
-from app.cases.columns import BY_NAME, COLUMNS
 from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, SETTINGS, UNLABELLED
 
 _SIZES_WITH_COLUMNS = ("batch", "sequence")

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.analysis.columns.table import BY_NAME, NAMES, all_names
+from app.analysis.columns.table import column as column_of
 from app.analysis.comparison.judge import Sides
 from app.analysis.comparison.measured_case import COMPARED
 from app.analysis.plot_data.series import Baseline, Series, deltas, number, quoted, ranked
 from app.analysis.plot_data.settings import Setting
 from app.cases.column import Column as ResultColumn
-from app.cases.columns import BY_NAME, NAMES, all_names
-from app.cases.columns import column as column_of
 from app.cases.dimensions import SETTINGS
 from app.cases.objectives import PERCENTILES
 from app.cases.units import percentile_label as percentile_as_written

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.table import parse_columns
 from app.analysis.comparison.aggregate_throughput import HOSTS, hosts_csv, throughput_over_hosts
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.cases.column import Row
-from app.cases.columns import parse_columns
 from app.cases.errors import PlanError, suggestion, unwritable
 from app.formatting.text import counted, printable
 from app.present.answer import answers

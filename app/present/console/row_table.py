@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.analysis.columns.table import BY_NAME, percentile_columns
+from app.analysis.columns.table import column as column_of
 from app.analysis.comparison.published_figures import Published, published_for
 from app.cases.column import Row, Value, number_of, pairs_in
-from app.cases.columns import BY_NAME, percentile_columns
-from app.cases.columns import column as column_of
 from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, scenario_of
 from app.cases.errors import PlanError, suggestion
 from app.cases.status import TONES, Tone

@@ -12,9 +12,9 @@ import numpy as np
 
 from app.analysis.columns.load import set_runs
 from app.analysis.columns.status import worst_round
+from app.analysis.columns.table import all_names, column
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import all_names, column
 from app.cases.jobs import Sensitivity
 from app.cases.round import RoundResult
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.analysis.columns.rows import row_names
+from app.analysis.columns.table import all_names, column
+from app.analysis.columns.tables import tables
 from app.cases.case import Case
 from app.cases.column import Kind, Row, Value
-from app.cases.columns import all_names, column
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.formatting.text import storable
@@ -28,7 +29,7 @@ from app.run_folder.folder import RESULTS
 from app.run_folder.journal import FOLDER
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run, read_records
-from app.run_folder.table import read_rounds, tables
+from app.run_folder.table import read_rounds
 from app.runs.verify import count_missing_rounds
 
 if TYPE_CHECKING:

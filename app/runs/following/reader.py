@@ -14,6 +14,7 @@ from typing import Any
 
 from app.analysis.columns.environment import mean_clock_mhz
 from app.analysis.columns.status import NOT_REACHED, row_so_far, worst_round
+from app.analysis.columns.tables import read_rows
 from app.analysis.comparison.measured_case import timed_rounds
 from app.analysis.insights.insight import Insight
 from app.analysis.insights.rules import find_insights
@@ -33,7 +34,6 @@ from app.run_folder.folder import is_being_written, samples_name
 from app.run_folder.live_status import Live, read_live
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import SAMPLES, Run
-from app.run_folder.table import read_rows
 from app.runs.following.samples import CaseSamples, TelemetryCache, no_counts
 from app.runs.following.state import CaseDetails, RunState, case_operators, details
 from app.runs.reader import JournalReader

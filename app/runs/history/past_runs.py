@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.analysis.columns.rows import Rows, row_names
+from app.analysis.columns.tables import read_rows
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import ResultsError
@@ -25,7 +26,6 @@ from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.journal import journals
 from app.run_folder.manifest import FULL_TABLE, MANIFEST, Manifest, environments, read_manifest
 from app.run_folder.run import Run
-from app.run_folder.table import read_rows
 from app.runs.reader import read_environments, read_run
 
 

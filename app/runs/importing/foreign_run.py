@@ -12,6 +12,7 @@ import numpy as np
 
 from app.analysis.columns.identity import REASON
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.errors import ResultsError, unwritable
 from app.cases.round import MEASURED, RECORD, RUNTIME, Imported, Limits, RoundResult
@@ -21,7 +22,6 @@ from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.manifest import new_manifest
 from app.run_folder.run import Run
-from app.run_folder.table import write_tables
 from app.runs.importing import benchmark_app, pyperf, trtexec
 from app.runs.importing.foreign_file import (
     Content,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from app.analysis.columns.table import BY_NAME as COLUMNS
 from app.analysis.comparison.measured_case import names
 from app.analysis.insights.insight import Fact, group_except
 from app.cases.case import Case
 from app.cases.column import Value
-from app.cases.columns import BY_NAME as COLUMNS
 from app.cases.dimensions import (
     DIMENSIONS,
     EMPTY_IS_VALUE,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.column import GROUPS
-from app.cases.columns import (
+from app.analysis.columns.table import (
     COLUMNS,
     NAMES,
     all_names,
@@ -14,6 +13,7 @@ from app.cases.columns import (
     parse_columns,
     percentile_columns,
 )
+from app.cases.column import GROUPS
 from app.cases.errors import PlanError
 from app.cases.objectives import Goal, Target
 from app.cases.units import (

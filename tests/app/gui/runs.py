@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.round import WARMUP, RoundResult
 from app.cases.status import Status
@@ -18,7 +19,6 @@ from app.gui.launch import BatchChild
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live, LiveFile
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.diagnostics import Diagnostic
 from tests.app.gui import synthetic

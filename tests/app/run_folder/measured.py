@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.round import Check
 from app.cases.telemetry import Interference
@@ -21,7 +22,6 @@ from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import Manifest
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from tests.app.analysis.columns.filled import MODEL
 from tests.app.run_folder.runs import manifest_of, record

@@ -12,9 +12,9 @@ import pytest
 
 from app.__main__ import main
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.errors import ResultsError
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import write_tables
 from app.runs.reader import read_environments, read_run
 from app.runs.verify import verify
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.analysis.columns.tables import rows_of
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
@@ -16,7 +17,7 @@ from app.run_folder.folder import reject_links
 from app.run_folder.operators import operators_csv
 from app.run_folder.run import as_samples, records_of
 from app.run_folder.statistics_store import file_states
-from app.run_folder.table import read_rounds, rows_of
+from app.run_folder.table import read_rounds
 
 
 def test_what_can_name_a_file() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from app.__main__ import main
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.table import MAIN, NAMES, all_names
+from app.analysis.columns.tables import read_rows, read_table, tables, write_tables
 from app.cases.column import Row
-from app.cases.columns import MAIN, NAMES, all_names
 from app.run_folder.files import write_atomically
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import read_rows, read_table, tables, write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from app.sweep import run as refreshing

@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.analysis.columns.devices import Devices
+from app.analysis.columns.family import SampledCase
+from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.telemetry import Reading
 from app.run_folder.run import Run
-from app.run_folder.telemetry import device_columns
 from exporters.codec import to_json
 from runtimes.execution import Clock
-from tests.app.run_folder.runs import manifest_of
+from tests.app.run_folder.runs import CASE, manifest_of
 
 SECOND = 1_000_000_000
 
@@ -39,6 +41,11 @@ def write_round(
 
 def run_in(folder: Path) -> Run:
     return Run(folder, manifest_of([]), {}, {}, {})
+
+
+def device_columns(run: Run, rounds: Sequence[RoundResult]) -> Row:
+    plan = run.manifest.requested_plan
+    return Devices.of(SampledCase(run, CASE, plan, rounds, ()))
 
 
 def at(seconds: float) -> int:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, manifest_of, record
 

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.telemetry import Reading
@@ -24,7 +25,6 @@ from app.run_folder.journal import FOLDER
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.operators import write_operators
 from app.run_folder.run import SAMPLES
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify
 from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record

@@ -12,11 +12,11 @@ import pytest
 
 from app.__main__ import main
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import read_rows, write_tables
 from app.cases.round import RoundResult
 from app.present.console.export_formats import check_derived
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import LONGEST_TEXT, Operators
-from app.run_folder.table import read_rows, write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from exporters.diagnostics import diagnostic

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.columns.reference_cases import baseline_columns, compare_with_baseline
+from app.analysis.columns.reference_cases import Baseline, compare_with_baseline
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.analysis.insights.quality import issues_of
 from app.analysis.plot_data.matrix import pivot
 from app.analysis.plot_data.series import facets
@@ -17,7 +18,6 @@ from app.analysis.plot_data.settings import settings
 from app.cases.case import case_on_host, identity_test
 from app.formatting.case_labels import labels
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
 from app.runs.history.run_comparison import compare_runs, side_of
 from app.runs.history.trends import read_history
@@ -68,7 +68,7 @@ def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
 def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
     rows = Rows().measured(read_run(run))
     names = {entry.case.case_id: entry.row["host"] for entry in rows}
-    columns = baseline_columns(read_run(run).manifest.requested_plan, rows)
+    columns = Baseline.fill(read_run(run).manifest.requested_plan, rows)
     assert len(columns) == 2
     assert all(names[key] == names[str(row["baseline_case_id"])] for key, row in columns.items())
     comparison = compare_with_baseline(read_run(run).manifest.requested_plan, rows, "")

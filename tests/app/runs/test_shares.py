@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import MANIFEST
-from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_environments, read_run
 from app.runs.verify import verify

@@ -14,6 +14,7 @@ import pytest
 
 from app.__main__ import main
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.errors import ResultsError
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
@@ -22,7 +23,6 @@ from app.present.console.export_formats import check_derived
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder, telemetry_name
 from app.run_folder.operators import write_operators
-from app.run_folder.table import write_tables
 from app.run_folder.telemetry import read_readings
 from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify

@@ -9,11 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from app.analysis.columns.latency import Levels
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.table import MAIN, column
 from app.analysis.comparison.aggregate_throughput import AggregateThroughput
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.plot_data.curves import idleness
-from app.cases.columns import MAIN, column, columns_of
 from app.cases.jobs import Sensitivity
 from app.cases.status import TERMINAL
 from app.formatting import text
@@ -354,7 +355,7 @@ def run_facts(result: RunResult, exit_reason: tuple[int, str] | None = None) -> 
     run = result.run
     percentiles = shown_percentiles(result.plan.percentiles)
     chosen = [f"latency_{name}_us" for name in percentiles]
-    names = tuple(dict.fromkeys((*MAIN, *chosen, *columns_of("levels"))))
+    names = tuple(dict.fromkeys((*MAIN, *chosen, *Levels.names())))
     code, reason = exit_reason or (None, None)
     definitions = {name: column(name) for name in names}
     return {

@@ -11,11 +11,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Self, TextIO
 
+from app.analysis.columns.table import parse_columns
 from app.analysis.comparison.aggregate_throughput import throughput_over_hosts
 from app.analysis.comparison.measured_case import MeasuredCase
 from app.analysis.plot_data.curves import idleness
 from app.cases.column import Row
-from app.cases.columns import parse_columns
 from app.cases.errors import unwritable
 from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.plan.expand import reject_without_gaps

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
+from app.analysis.columns.family import CaseData
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.jobs import PHASES, AccuracyResult, ColdStart, cold_start_subject_of, subject_of
-from app.cases.round import FIRST_OF_SHAPE, MEASURED, RECORD, Check, Imported, OpenLoop
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, RECORD, Check, Imported, OpenLoop, RoundResult
 from app.cases.scenario import Batcher, Condition, Scenario, Shapes
 from app.cases.telemetry import GpuState, Interference, Reading
 from app.cases.user_files import UserFiles
+from app.plan.plan import Plan
 from app.plan.reference_cases import null_case
 from app.run_folder.folder import TELEMETRY, RunFolder, samples_name, telemetry_name
 from app.run_folder.journal import ModelExported
-from app.run_folder.table import write_tables
+from app.run_folder.run import Run
 from app.runs.reader import read_run
 from exporters.codec import to_json
 from exporters.diagnostics import diagnostic
 from exporters.types import Disagreement, ExportedModel
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 NEVER_FILLED = {
     *(
@@ -292,3 +297,8 @@ def _record_batches(folder: RunFolder, case: Case, number: int) -> None:
     records["finished_ns"] = first + 141_000
     records["phase"] = MEASURED
     (folder.samples / samples_name(case.case_id, number)).write_bytes(records.tobytes())
+
+
+def of_rounds(rounds: Sequence[RoundResult]) -> CaseData:
+    """What columns that take the rounds alone are filled from."""
+    return CaseData(cast(Run, None), CASE, cast(Plan, None), rounds)

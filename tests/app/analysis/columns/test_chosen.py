@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.table import NAMES, percentile_columns
+from app.analysis.columns.tables import read_rows, write_tables
 from app.cases.column import Row
-from app.cases.columns import NAMES, percentile_columns
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import read_rows, write_tables
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.analysis.columns.family import CaseData
 from app.analysis.columns.load import shape_runs
-from app.analysis.columns.overhead import cold_columns, spread_of
+from app.analysis.columns.overhead import ColdStarts, spread_of
 from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.column import Row
@@ -155,12 +156,17 @@ def started(number: int, ms: float, **values: object) -> ColdStart:
     return replace(ColdStart(SUBJECT, number, times), **values)  # type: ignore[arg-type]
 
 
+def cold_columns(folder: Path, case: Case) -> Row:
+    run = read_run(folder)
+    return ColdStarts.fill(CaseData(run, case, run.manifest.requested_plan), {})
+
+
 def columns(folder: Path, *lines: ColdStart, case: Case = CASE) -> Row:
     with RunFolder.create(folder, manifest_of()) as run:
         run.begin({"host": "testhost"})
         for line in lines:
             run.record(line)
-    return cold_columns(read_run(folder), case)
+    return cold_columns(folder, case)
 
 
 def test_of_nine_the_median_is_the_fifth_within_the_second_and_the_eighth() -> None:
@@ -183,7 +189,7 @@ def test_the_total_is_the_sum_of_a_process_and_not_of_medians(tmp_path: Path) ->
     assert row["cold_compile_p50_ms"] == 9.0
     assert (row["cold_total_p50_ms"], row["cold_total_max_ms"]) == (30.0, 114.0)
     assert "cold_total_p50_ci_low_ms" not in row
-    assert cold_columns(read_run(tmp_path / "run"), replace(CASE, threads=2)) == {}
+    assert cold_columns(tmp_path / "run", replace(CASE, threads=2)) == {}
 
 
 @pytest.mark.parametrize(

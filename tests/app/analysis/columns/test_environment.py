@@ -8,17 +8,18 @@ from typing import Unpack
 
 import pytest
 
-from app.analysis.columns.environment import gpu_columns, gpu_warnings, placement_columns
+from app.analysis.columns.environment import GpuSettings, Placement, gpu_warnings
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.table import NAMES
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import NAMES
 from app.cases.round import RoundResult
 from app.cases.telemetry import Disturbance, GpuState, Interference, Surroundings
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters.diagnostics import codes, diagnostic
+from tests.app.analysis.columns.filled import of_rounds
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
@@ -29,7 +30,7 @@ QUIET: Row = {**dict.fromkeys(NAMES), "throttle_reasons": "none"}
 def test_what_differed_between_rounds_is_told_by_each() -> None:
     states = (STATE, replace(STATE, driver="581.0", power_limit_w=600.0, ecc=None))
     rounds = [RoundResult("c", n, "ok", environment={"gpu": s}) for n, s in enumerate(states)]
-    columns = gpu_columns(rounds)
+    columns = GpuSettings.fill(of_rounds(rounds), {})
     assert (columns["gpu_driver"], columns["gpu_uuid"]) == ("580.95; 581.0", "GPU-b")
     assert columns["gpu_power_limit_w"] == 600.0
     assert columns["gpu_ecc"] is True, "the round that did not tell says nothing"
@@ -93,7 +94,7 @@ def test_rounds_alike_are_told_once_and_one_that_had_less_shows(
     rounds: list[RoundResult], told: tuple[object, ...]
 ) -> None:
     names = ("cores", "numa_node", "memory_locked", "scheduler", "attempts")
-    columns = placement_columns(rounds)
+    columns = Placement.fill(of_rounds(rounds), {})
     assert tuple(columns[name] for name in names) == told and len(columns) == len(names)
 
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.analysis.columns.tables import rows_of
 from app.cases.column import Row
 from app.formatting.text import printable, storable
-from app.run_folder.table import rows_of, to_csv
+from app.run_folder.table import to_csv
 from tests.app.hostile import formulas
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from app.analysis.columns import rows as rows_module
 from app.analysis.columns.rows import Rows, fresh_rows
+from app.analysis.columns.table import NAMES
+from app.analysis.columns.tables import read_rows
 from app.cases.column import Row
-from app.cases.columns import NAMES
 from app.cases.errors import FileError
 from app.cases.round import Check
 from app.cases.scenario import Scenario
@@ -23,7 +24,6 @@ from app.run_folder.copies import copies_of
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
-from app.run_folder.table import read_rows
 from app.runs.reader import read_run
 from exporters.diagnostics import diagnostic
 from tests.app.analysis.columns.filled import filled_csv

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.analysis.columns.reference_cases import scaling_columns
+from app.analysis.columns.reference_cases import Scaling
 from app.analysis.columns.rows import Rows
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
@@ -144,6 +144,6 @@ def test_what_has_no_efficiency_says_why(
     run = run_of(tmp_path / "run", (alone, QUICK, 1), (two, QUICK, 2), **facts)
     first, second = Rows().measured(run)
     second = replace(second, turn="another") if "turn" in why else second
-    columns = scaling_columns([first, second])[second.case.case_id]
+    columns = Scaling.fill(run.manifest.requested_plan, [first, second])[second.case.case_id]
     assert why in str(columns["scaling_missing_reason"])
     assert "speedup" not in columns

@@ -14,6 +14,7 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.analysis.columns.tables import read_rows
 from app.analysis.insights.quality import issues_of
 from app.analysis.plot_data.series import Baseline, Series
 from app.gui.look.theme import LIGHT
@@ -24,7 +25,6 @@ from app.gui.view_commands import export
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.diagnostics import diagnostic_columns
-from app.run_folder.table import read_rows
 from exporters import diagnostics as rendering
 from exporters.diagnostics import Diagnostic, diagnostic
 from tests.app.analysis.columns.filled import NEVER_FILLED, filled_csv

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.table import NAMES
 from app.analysis.plot_data.curves import GapPoint, idleness
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import NAMES
 from app.formatting.text import TOO_NOISY
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep

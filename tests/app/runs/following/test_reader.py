@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.cases.case import Case
 from app.cases.round import RECORD
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import line_text
 from app.run_folder.live_status import Live, LiveFile
-from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
 from app.runs.following.samples import SampleTail
 from app.runs.following.state import RunState

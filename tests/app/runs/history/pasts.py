@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from app.analysis.columns.rows import Rows
+from app.analysis.columns.tables import write_tables
 from app.run_folder.folder import RunFolder
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 

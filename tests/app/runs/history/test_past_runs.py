@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.analysis.columns.table import NAMES
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import FULL_TABLE

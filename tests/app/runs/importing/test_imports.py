@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
+from app.analysis.columns.tables import read_rows
 from app.cases.column import Row
 from app.cli.notebook import open as open_run
 from app.formatting.text import printable
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
-from app.run_folder.table import read_rows
 from app.runs.reader import read_run
 from exporters.diagnostics import codes
 from tests.app.run_folder.runs import CASE, manifest_of, record

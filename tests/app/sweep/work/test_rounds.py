@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.analysis.columns.environment import gpu_columns
+from app.analysis.columns.environment import GpuSettings
 from app.capabilities.slo_search.rounds import HighestRate
 from app.capabilities.slo_search.search import rate_searches
 from app.cases.case import Case
@@ -34,7 +34,7 @@ from exporters.types import FixedGraph, StatePair
 from runtimes.errors import Unsupported
 from runtimes.fake import Fake
 from runtimes.options import SESSIONS, sessions_of
-from tests.app.analysis.columns.filled import MODEL
+from tests.app.analysis.columns.filled import MODEL, of_rounds
 from tests.app.capabilities.slo_search.searched import Script, new_search, record_round
 from tests.app.machine.counters import FakeNvml, package
 from tests.app.run_folder.runs import ENVIRONMENT
@@ -90,7 +90,7 @@ def test_a_round_on_gpus_has_them_alone_and_they_are_the_ones_that_are_read(
         work.advance()
     assert work.result is not None
     names = "; ".join(f"GPU-{uuid}" for uuid in uuids)
-    assert gpu_columns([work.result])["gpu_uuid"] == names
+    assert GpuSettings.fill(of_rounds([work.result]), {})["gpu_uuid"] == names
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,22 @@
-"""The columns of `results.csv`: one table, assets/columns.csv, that says of each all that is asked.
+"""The columns of `results.csv` by name: those of every run, and of percentiles that users choose.
 
-Units are in the names, empty means not measured. A new column is a line there, and a value from the
-function of its family (`app.analysis.columns.families`); the table in the window, the console, the
-reader of CSV files and the page that documents them follow from it. The functions stand there,
-since plans name columns too and compute nothing. Runs add columns of percentiles that users choose.
+Units are in the names, empty means not measured. A new column is a line of its family, which has
+the function; the table in the window, the console, the reader of CSV files and the page that
+documents them follow from it.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from app.analysis.columns.families import COMPARING, FAMILIES
+from app.analysis.columns.family import like
 from app.cases.column import GROUPS, Column, Group
 from app.cases.errors import PlanError, suggestion
-from app.cases.units import (
-    DEFAULT,
-    name_of,
-    percentile_label,
-    percentile_of,
-    percentile_text,
-    with_default_percentiles,
-)
-from exporters import install_layout
-from exporters.codec import from_json
+from app.cases.units import DEFAULT, name_of, percentile_of, with_default_percentiles
 
-_TABLE = install_layout.asset("columns.csv").read_text("utf-8")
 COLUMNS: tuple[Column, ...] = tuple(
-    from_json(Column, line) for line in csv.DictReader(_TABLE.splitlines())
+    column for family in (*FAMILIES, *COMPARING) for column in family.columns
 )
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}
 NAMES: tuple[str, ...] = tuple(BY_NAME)
@@ -48,18 +37,12 @@ MAIN: tuple[str, ...] = (
 """The header of `results.csv`, the same for all runs; a cell is empty where there is no value."""
 
 
-def columns_of(family: str) -> tuple[str, ...]:
-    """The names of the columns that a family fills."""
-    return tuple(column.name for column in COLUMNS if column.family == family)
-
-
 PATTERN: tuple[str, ...] = (
     "latency_{}_us",
     "latency_{}_ci_low_us",
     "latency_{}_ci_high_us",
     "pooled_{}_us",
 )
-_MODEL = "p99"
 
 
 def percentile_columns(percentiles: tuple[float, ...]) -> tuple[str, ...]:
@@ -78,7 +61,7 @@ def column(name: str) -> Column | None:
         prefix, suffix = pattern.split("{}")
         percentile = name.removeprefix(prefix).removesuffix(suffix)
         if pattern.format(percentile) == name and percentile_of(percentile) is not None:
-            return _like(BY_NAME[pattern.format(_MODEL)], name, percentile)
+            return like(BY_NAME[pattern.format("p99")], percentile)
     return None
 
 
@@ -86,17 +69,6 @@ def all_names(rows: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """The columns of every row, then whatever else these rows have."""
     extra = dict.fromkeys(name for row in rows for name in row if name not in BY_NAME)
     return (*NAMES, *extra)
-
-
-def _like(model: Column, name: str, percentile: str) -> Column:
-    people = percentile_label(percentile)
-    number = percentile_text(percentile_of(percentile) or 0.0)
-    return replace(
-        model,
-        name=name,
-        title=model.title.replace(_MODEL, people),
-        meaning=model.meaning.replace("99 of 100", f"{number} of 100").replace(_MODEL, people),
-    )
 
 
 ALL = "all"
