@@ -4,7 +4,7 @@ graph and as the recipe of a torch module.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -219,9 +219,8 @@ class _Writer:
     _prefix: str = "null"
 
     def __post_init__(self) -> None:
-        names = [
-            spec.name for spec in (*self.recipe.inputs, *(p.output for p in self.recipe.parts))
-        ]
+        outputs = (part.output for part in self.recipe.parts)
+        names = [spec.name for spec in (*self.recipe.inputs, *outputs)]
         while any(name.startswith(self._prefix) for name in names):
             self._prefix += "_"
 
@@ -245,10 +244,7 @@ class _Writer:
         if len(elements) == 1:
             return self._cast(elements[0], types[0], output_dtype)
         common = output_dtype if output_dtype in WIDE else "float32"
-        cast = [
-            self._cast(element, dtype, common)
-            for element, dtype in zip(elements, types, strict=True)
-        ]
+        cast = [self._cast(e, dtype, common) for e, dtype in zip(elements, types, strict=True)]
         return self._cast(self._node("Max", cast), common, output_dtype)
 
     def _cut(self, part: Part) -> str:
@@ -293,13 +289,9 @@ class _Writer:
     def _size(self, size: Dimension) -> str:
         if isinstance(size, int):
             return self._constant(f"size_{size}", np.array([size], np.int64))
-        name, place = next(self._holders(size))
-        return self._node("Shape", [name], start=place, end=place + 1)
-
-    def _holders(self, axis: str) -> Iterator[tuple[str, int]]:
-        for spec in self.recipe.inputs:
-            if axis in spec.shape:
-                yield spec.name, spec.shape.index(axis)
+        holder = next(spec for spec in self.recipe.inputs if size in spec.shape)
+        place = holder.shape.index(size)
+        return self._node("Shape", [holder.name], start=place, end=place + 1)
 
     def _node(self, op: str, inputs: Sequence[str], output: str = "", **attributes: Any) -> str:
         name = f"{self._prefix}_{len(self.nodes)}"
@@ -346,22 +338,18 @@ def null_twin(
             "which a no-op copy can't be made",
             "measure it without --overhead",
         )
-    sized_models = [
-        _size_model(model, point) for point in points or ({},) if not model.at(point).unfit_at
-    ]
-    is_open = all(sized_model.follows for sized_model in sized_models) and not model.fixed
+    fitting_points = [point for point in points or ({},) if not model.at(point).unfit_at]
+    sized_models = [_size_model(model, point) for point in fitting_points]
+    is_open = all(s.follows for s in sized_models) and not model.fixed
     if is_open:
-        never_read = frozenset().union(*(sized_model.empty for sized_model in sized_models))
-        recipes = [recipe(model.inputs, model.outputs, model.states, never_read)] * len(
-            sized_models
-        )
+        never_read = frozenset().union(*(s.empty for s in sized_models))
+        twin_recipe = recipe(model.inputs, model.outputs, model.states, never_read)
+        recipes = [twin_recipe] * len(sized_models)
     else:
         recipes = [recipe(s.inputs, s.outputs, model.states, s.empty) for s in sized_models]
     graphs = [_graph(store, model, twin_recipe) for twin_recipe in recipes]
-    reference_steps = [
-        _reference(store, sized_model, graph)
-        for sized_model, graph in zip(sized_models, graphs, strict=True)
-    ]
+    pairs = zip(sized_models, graphs, strict=True)
+    reference_steps = [_reference(store, sized_model, graph) for sized_model, graph in pairs]
     paths = [graph.entry.files[GRAPH] for graph in graphs]
     unread = recipes[0].unread
     # One module stands behind all points; a recipe of fixed sizes is for one of them.

@@ -338,26 +338,19 @@ def _named_sizes(
     name: str, sizes: Sequence[int], axes: object, label: str
 ) -> tuple[Dimension, ...]:
     """The shape of one input: a name or None for each dimension, or {position: name}."""
-    axes_by_position: dict[Any, Any]
-    axes_by_position = (
-        dict(axes) if isinstance(axes, Mapping) else dict(enumerate(_as_sequence(axes)))
-    )
-    named_axes = {place: axis for place, axis in axes_by_position.items() if axis is not None}
+    given: Any = axes
+    if isinstance(axes, str) or not isinstance(axes, Mapping | Sequence):
+        given = [axes]
+    pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
+    named_axes = {place: axis for place, axis in pairs if axis is not None}
     for place, axis in named_axes.items():
-        if (
-            not isinstance(axis, str)
-            or not isinstance(place, int)
-            or place not in range(len(sizes))
-        ):
+        is_there = isinstance(place, int) and place in range(len(sizes))
+        if not isinstance(axis, str) or not is_there:
             raise ExportError(
                 f"{label} gives {name!r} of {len(sizes)} dimensions the axes {axes!r}",
                 "give a name, or None for a fixed size, for each of its dimensions in order",
             )
     return tuple(named_axes.get(place, size) for place, size in enumerate(sizes))
-
-
-def _as_sequence(axes: object) -> Sequence[object]:
-    return [axes] if isinstance(axes, str) or not isinstance(axes, Sequence) else axes
 
 
 def _refuse_two_sizes(

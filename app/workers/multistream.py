@@ -116,10 +116,7 @@ class AllAtOnce(LaneThreads):
             counts[lane] = self._times[lane](self._blocks[lane], requests[lane])
 
         self.run_all(take)
-        lane_records = [
-            block.records(count, MEASURED)
-            for block, count in zip(self._blocks, counts, strict=True)
-        ]
+        lane_records = [b.records(n, MEASURED) for b, n in zip(self._blocks, counts, strict=True)]
         for lane, part in enumerate(lane_records):
             part["lane"], part["scheduled_ns"] = lane, requests[lane].due_ns
             part["set"] = sets_fed(self._timed_counts[lane], len(part), self._sets)

@@ -198,11 +198,6 @@ def constants(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Consta
     return weights
 
 
-def weights_read(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Iterator[Read]:
-    """Each reading of a weight by a node that takes data too, inner graphs included."""
-    yield from _walk(graph, {}, values, "")
-
-
 def _walk(
     graph: GraphProto,
     weights: dict[str, Weight],
@@ -318,7 +313,7 @@ def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[i
     products = {
         out for node in nodes_of(graph) if _PRODUCT.search(node.op_type) for out in node.output
     }
-    for read in weights_read(graph, values):
+    for read in _walk(graph, {}, values, ""):
         operator = read.node.op_type if read.node is not None else ""
         weight = read.weight
         is_other = read.place in _NO_WEIGHTS.get(operator, ())

@@ -224,17 +224,13 @@ def _without_weights(model: ModelProto) -> ModelProto:
     weights = {tensor.name for tensor in model.graph.initializer}
     graph.input.extend(value for value in model.graph.input if value.name not in weights)
     for tensor in model.graph.initializer:
-        if _is_kept(tensor):
+        if prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor):
             graph.initializer.append(tensor)
         else:
             graph.input.append(
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             )
     return skeleton
-
-
-def _is_kept(tensor: TensorProto) -> bool:
-    return prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor)
 
 
 def part(

@@ -66,7 +66,7 @@ class Trial:
             sizes = {a: n // 2 if a in movable and n > 1 else n for a, n in sizes.items()}
             conflict = self._conflict(sizes)
         waiting, tried, failed = [sizes], list[Sizes](), set[str]()
-        while waiting and self._runs < MOST_RUNS and self._in_time:
+        while waiting and self._runs < MOST_RUNS and time.monotonic() < self._deadline:
             candidate = waiting.pop(0)
             if candidate in tried:
                 continue
@@ -84,10 +84,6 @@ class Trial:
                 waiting[:0] = proposals(reason, candidate, movable)
             failed.add(node)
         return sizes
-
-    @property
-    def _in_time(self) -> bool:
-        return time.monotonic() < self._deadline
 
     def _conflict(self, sizes: Sizes) -> str:
         """What inference says against the sizes; notes whether it can tell, and how much they make

@@ -166,14 +166,10 @@ def _scale_bias(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.f
     """The name of a new weight, beta times the bias; the node's beta is 1 afterwards."""
     name = _free(f"{node.output[0]}_bias", _tensors(graph))
     graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), name))
-    _set_attribute(node, "beta", 1.0)
-    return name
-
-
-def _set_attribute(node: NodeProto, name: str, value: float) -> None:
-    other_attributes = [attribute for attribute in node.attribute if attribute.name != name]
+    others = [attribute for attribute in node.attribute if attribute.name != "beta"]
     del node.attribute[:]
-    node.attribute.extend([*other_attributes, helper.make_attribute(name, value)])
+    node.attribute.extend([*others, helper.make_attribute("beta", 1.0)])
+    return name
 
 
 def _part_weights(graph: GraphProto) -> None:
@@ -217,11 +213,8 @@ def _before_softmax(graph: GraphProto) -> Iterator[str]:
     visited: set[str] = set()
     while waiting:
         node = maker.get(waiting.pop())
-        if (
-            node is None
-            or node.name in visited
-            or node.op_type not in (*_MOVE_SCORES, *_KEEP_SCORES)
-        ):
+        handles_scores = node is not None and node.op_type in (*_MOVE_SCORES, *_KEEP_SCORES)
+        if node is None or node.name in visited or not handles_scores:
             continue
         visited.add(node.name)
         waiting += node.input

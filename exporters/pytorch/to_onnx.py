@@ -193,11 +193,6 @@ def _open_dimensions(spec: TensorSpec) -> list[int]:
     return [place for place, size in enumerate(spec.shape) if isinstance(size, str)]
 
 
-def deterministic_bytes(model: ModelProto) -> bytes:
-    """The model's serialised form, the same in every process."""
-    return bytes(model.SerializeToString(deterministic=True))
-
-
 def output_shapes(
     names: Sequence[str],
     points: tuple[Mapping[str, int], Mapping[str, int]],

@@ -41,10 +41,7 @@ class FakeLane(HostLane):
     def __init__(
         self, request: Request, reference: Reference, script: Mapping[str, OptionValue]
     ) -> None:
-        outputs = {
-            name: aligned_empty(array.shape, array.dtype)
-            for name, array in reference.outputs.items()
-        }
+        outputs = {name: aligned_empty(a.shape, a.dtype) for name, a in reference.outputs.items()}
         super().__init__(input_buffers(request), outputs, request.model.states)
         self.run = self._run_script(
             reference.outputs, script, batch_size(request.model, request.axes)

@@ -39,7 +39,6 @@ from runtimes.onnxruntime.opening import (
     PassesEntries,
     availability,
     built_for_cuda,
-    has_provider,
     open_at_earlier_version,
     provider_library,
     session_options,
@@ -240,7 +239,7 @@ class OrtGpu(PassesEntries, GpuRuntime):
         # The driver first, without which no package helps; then the provider's own library, without
         # which nobody knows what else this build would need.
         reason = cuda_libraries.why_not((), 0, engine)
-        if reason is None and not has_provider(self.name.removeprefix("ort-")):
+        if reason is None and provider_library(self.name.removeprefix("ort-")) is None:
             reason = Unavailable(
                 f"the {engine} that is installed was built without {self.provider}",
                 "pip uninstall onnxruntime, then pip install 'graphlap[gpu]'",

@@ -157,11 +157,6 @@ def _is_older(version: str, release: tuple[int, int]) -> bool:
     return numbers is not None and tuple(map(int, numbers.groups())) < release
 
 
-def has_provider(name: str) -> bool:
-    """Whether the library of a provider, `cuda` or `tensorrt`, came with the installed module."""
-    return provider_library(name) is not None
-
-
 def provider_library(name: str) -> Path | None:
     """The file of that library; None without one."""
     folder = _folder()

@@ -243,11 +243,7 @@ class Ends:
             for tensor, is_written in zip(outside, written_flags, strict=True)
         )
         pairs = zip(self.inside, outside, strict=True)
-        self._pairs = [
-            (inner_tensor, outer_tensor)
-            for inner_tensor, outer_tensor in pairs
-            if inner_tensor is not outer_tensor
-        ]
+        self._pairs = [(inner, outer) for inner, outer in pairs if inner is not outer]
 
     def around(self, call: Callable[[], Result]) -> Callable[[], Result]:
         """`call` on the inputs as they are, in bfloat16 its outputs as float32."""

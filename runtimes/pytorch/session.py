@@ -256,7 +256,7 @@ def _name_modules(module: torch.nn.Module, hooks: ExitStack) -> None:
 
 def _operators(event: FunctionEvent, scope: str) -> Iterator[tuple[str, FunctionEvent]]:
     """The operators called directly by modules, each with the innermost module's name."""
-    for child in _in_order(event.cpu_children):
+    for child in sorted(event.cpu_children, key=lambda child: child.time_range.start):
         if child.name.startswith(_MODULE):
             yield from _operators(child, child.name.removeprefix(_MODULE))
         elif child.name.startswith("Torch-Compiled Region") or child.name.startswith("## Call"):
@@ -287,10 +287,6 @@ def _with_called(op: FunctionEvent) -> list[FunctionEvent]:
         everything += children
         left += children
     return everything
-
-
-def _in_order(events: Iterable[FunctionEvent]) -> list[FunctionEvent]:
-    return sorted(events, key=lambda event: event.time_range.start)
 
 
 class TorchSession(Session):

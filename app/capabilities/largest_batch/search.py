@@ -168,11 +168,7 @@ class Try:
 def tries_of(run: Run) -> list[Try]:
     """The cases of a run that ended, in the order in which a search came to them."""
     endings = ((case, worst_round(run.rounds_of(case))) for case in run.cases)
-    return [
-        Try(case, result)
-        for case, result in endings
-        if result is not None and result.status not in INCOMPLETE
-    ]
+    return [Try(case, r) for case, r in endings if r is not None and r.status not in INCOMPLETE]
 
 
 @dataclass(frozen=True, slots=True)

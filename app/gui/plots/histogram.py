@@ -32,7 +32,6 @@ from app.gui.plots.read.bins import (
     PartBins,
     PartChoice,
     Seen,
-    fixed_bins,
     since_when,
     without_samples,
 )
@@ -271,7 +270,8 @@ class HistogramView(RowsView):
         bins_by_key = self._fine.of(view)
         self._bins_text = ""
         if bins_by_key is None:
-            return {item.key: fixed_bins(item) for item in every}
+            # The bins that follow a round while it is measured.
+            return {item.key: Binned(item.counts, 0, int(item.counts.sum())) for item in every}
         grid = next(iter(bins_by_key.values())).grid
         self._bins_text = f"bins {grid.text}" if grid else ""
         return bins_by_key

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import starmap
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -55,11 +54,7 @@ _LAB = np.array(
 
 def apart(first: QColor, other: QColor) -> float:
     """The distance in Oklab, the least of all visions: 0.02 is just seen, black to white is 1."""
-    return min(
-        starmap(
-            math.dist, zip(_convert_oklab(first.name()), _convert_oklab(other.name()), strict=True)
-        )
-    )
+    return min(map(math.dist, _convert_oklab(first.name()), _convert_oklab(other.name())))
 
 
 @lru_cache(maxsize=4096)
@@ -120,11 +115,7 @@ def _farthest(choices: Sequence[QColor], neighbours: Sequence[QColor]) -> QColor
 def hues(series: Sequence[Series], theme: Theme, text: str) -> list[str]:
     """The hue of each, of which those that share it are shades."""
     facet_values = facets(series)
-    few = (
-        name
-        for name, values in facet_values.items()
-        if len(set(values.values())) <= len(theme.hues)
-    )
+    few = (name for name, v in facet_values.items() if len(set(v.values())) <= len(theme.hues))
     facet = text if text in facet_values else RUNTIME if RUNTIME in facet_values else next(few, "")
     if facet == RUNTIME or len(series) == 1:
         return [runtime_color(case_series.runtime, theme).name() for case_series in series]

@@ -137,10 +137,7 @@ class SummaryView(ScrolledView):
 
 
 def _place_cards(cards: Sequence[Card], columns: int) -> list[Card]:
-    return [
-        replace(card, row=place // columns, column=place % columns)
-        for place, card in enumerate(cards)
-    ]
+    return [replace(card, row=k // columns, column=k % columns) for k, card in enumerate(cards)]
 
 
 def _comparable(series: Sequence[Series]) -> list[list[Series]]:

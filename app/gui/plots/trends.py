@@ -52,10 +52,7 @@ class Trend:
 
     def known(self) -> list[tuple[float, Series, float]]:
         """(x, case, value) of the cases that have the figure."""
-        candidates = (
-            (x, case_series, number(case_series, self.column))
-            for x, case_series in self.line.points
-        )
+        candidates = ((x, s, number(s, self.column)) for x, s in self.line.points)
         return [
             (x, case_series, value) for x, case_series, value in candidates if value is not None
         ]
@@ -220,11 +217,7 @@ def _marks(trend: Trend, unit: Unit) -> Iterator[Marks]:
     ]
     name, keys = trend.name, tuple(case_series.key for _, case_series, _ in points)
     yield Marks(name, tuple(marks), "line", symbol=symbol, cases=keys)
-    invalid_indices = [
-        k
-        for k, (_, case_series, _) in enumerate(points)
-        if case_series not in ranked([case_series])
-    ]
+    invalid_indices = [k for k, (_, s, _) in enumerate(points) if s not in ranked([s])]
     if invalid_indices:
         invalid_marks, cases = (
             tuple(marks[k] for k in invalid_indices),

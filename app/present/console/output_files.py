@@ -40,10 +40,7 @@ _FORMATS: Mapping[str, Format] = {"json": JSON, "csv": CSV, "junit": JUNIT, "plo
 
 def reject_outputs(flags: argparse.Namespace) -> None:
     """PlanError where an option names a file of another format, a folder or another's file."""
-    outputs = {
-        f"--{name}": (getattr(flags, name, None), file_format)
-        for name, file_format in _FORMATS.items()
-    }
+    outputs = {f"--{name}": (getattr(flags, name, None), kind) for name, kind in _FORMATS.items()}
     first_options: dict[Path, str] = {}
     for option, (text, file_format) in outputs.items():
         if text is None:

@@ -116,11 +116,8 @@ def _commands(run: Run) -> Iterator[Command]:
     """By its folder, and for who has none by flags alone, where these say all of it."""
     folder = str(run.path.absolute())
     yield Command(shell_line([*install_layout.PROGRAM.split(), "run", folder]))
-    flags = (
-        flags_line(run.manifest.requested_plan)
-        if _is_of_catalogue(run.manifest.requested_plan)
-        else None
-    )
+    plan = run.manifest.requested_plan
+    flags = flags_line(plan) if _is_of_catalogue(plan) else None
     if flags is not None:
         yield Command(flags, "Without the run folder")
 

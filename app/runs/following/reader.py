@@ -305,11 +305,7 @@ class RunReader:
         details_by_key = {
             key: details(run, self._cases[key], self._operators.get(key)) for key in visible_keys
         }
-        return {
-            key: case_details
-            for key, case_details in details_by_key.items()
-            if case_details is not None
-        }
+        return {key: found for key, found in details_by_key.items() if found is not None}
 
     def _timed_rounds(self, key: str) -> list[RoundResult]:
         return [r for r in self._journal.ledger.run.rounds.get(key, {}).values() if r.samples]

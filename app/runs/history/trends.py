@@ -344,10 +344,7 @@ def _merge_hosts(host_points: Sequence[tuple[Point, Attributes]]) -> tuple[Point
     shared_attributes = {
         name: value
         for name, value in attributes.items()
-        if all(
-            name in host_attributes and host_attributes[name] == value
-            for _, host_attributes in rest
-        )
+        if all(name in other and other[name] == value for _, other in rest)
     }
     return Point(first.run, value_us, None, None), shared_attributes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import cast
 
@@ -277,21 +278,6 @@ def reduction(builder: Builder, node: Node) -> None:
     _in_turn(builder, node, [2 if node.op in _TWO_PASSES else 1])
 
 
-def in_three(builder: Builder, node: Node) -> None:
-    """Softmax: greatest, exponentials and their sum, division."""
-    _in_turn(builder, node, [1, 1, 1])
-
-
-def normalisation(builder: Builder, node: Node) -> None:
-    """Layer, instance, group norm: mean, variance, then centre-scale and scale-shift."""
-    _in_turn(builder, node, [1, 1, 2])
-
-
-def vector_norm(builder: Builder, node: Node) -> None:
-    """LpNormalization, RMSNormalization: the norm, then the division and scale."""
-    _in_turn(builder, node, [1, 1])
-
-
 def local_response(builder: Builder, node: Node) -> None:
     """LRN: a square, a pass for each channel of the window, the power and the division."""
     _in_turn(builder, node, [int(cast(int, node.attributes["size"])) + 3])
@@ -312,3 +298,11 @@ def _in_turn(builder: Builder, node: Node, passes: list[int]) -> None:
         name = node.name if len(passes) == 1 else f"{node.name} {position + 1}/{len(passes)}"
         dependencies = (builder.sweep(name, count, elements, dependencies),)
     builder.made(node.outputs, dependencies)
+
+
+in_three = partial(_in_turn, passes=[1, 1, 1])
+"""Softmax: greatest, exponentials and their sum, division."""
+normalisation = partial(_in_turn, passes=[1, 1, 2])
+"""Layer, instance, group norm: mean, variance, then centre-scale and scale-shift."""
+vector_norm = partial(_in_turn, passes=[1, 1])
+"""LpNormalization, RMSNormalization: the norm, then the division and scale."""

@@ -40,11 +40,7 @@ def own_options(api: OrtApi, session_options: int) -> dict[str, str]:
     finally:
         api.ReleaseKeyValuePairs(pairs)
     prefix = f"ep.{PROVIDER_NAME.lower()}."
-    return {
-        key[len(prefix) :]: value
-        for key, value in entries.items()
-        if key.lower().startswith(prefix)
-    }
+    return {key[len(prefix) :]: v for key, v in entries.items() if key.lower().startswith(prefix)}
 
 
 _VENDOR = b"Graphlap"

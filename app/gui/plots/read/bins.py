@@ -165,11 +165,6 @@ class Binned:
         return histogram.counts
 
 
-def fixed_bins(series: Series) -> Binned:
-    """The bins that follow a round while it is measured."""
-    return Binned(series.counts, 0, int(series.counts.sum()))
-
-
 @dataclass(frozen=True, slots=True)
 class DrawnBins:
     """How a case is drawn: `tops` [n] are the heights of its bins in the plot's coordinates.
