@@ -58,12 +58,11 @@ def missing_packages() -> dict[str, str]:
         not platform and not is_x11 and "WAYLAND_DISPLAY" in os.environ
     )
     optional_libraries = {**({} if is_x11 else _X11), **({} if is_wayland else _WAYLAND)}
-    packages = {
-        library: package_name
-        for library, package_name in PACKAGES.items()
-        if library not in optional_libraries
+    return {
+        library: package
+        for library, package in PACKAGES.items()
+        if library not in optional_libraries and not _can_load(library)
     }
-    return {library: package for library, package in packages.items() if not _can_load(library)}
 
 
 def _can_load(library: str) -> bool:

@@ -320,11 +320,9 @@ class RunFeed(QObject):
         """Which part of the cases the plots show, "" if all."""
         if self._selected_keys and self._selected_count > visible_count:
             return f"{visible_count} of {self._selected_count:,} selected cases shown"
-        return (
-            ""
-            if self._selected_keys or visible_count == cases
-            else f"{visible_count} of {cases:,} cases shown"
-        )
+        if self._selected_keys or visible_count == cases:
+            return ""
+        return f"{visible_count} of {cases:,} cases shown"
 
     def _show_pair(self) -> None:
         sides = self.compared.beside(self.state) if self.state else None

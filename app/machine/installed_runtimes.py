@@ -196,11 +196,9 @@ def availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
     `environments` are the interpreters by name; PlanError for one that nothing runs in.
     """
     foreign_runtime = _available_there(spec, environments)
-    return (
-        foreign_runtime.availability
-        if foreign_runtime
-        else availability(registry.parse_spec(spec).name)
-    )
+    if foreign_runtime:
+        return foreign_runtime.availability
+    return availability(registry.parse_spec(spec).name)
 
 
 def check_availability_of(spec: str, environments: Mapping[str, str]) -> Availability:

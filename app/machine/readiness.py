@@ -88,10 +88,8 @@ def judge(root: Path, cores: Collection[int], busy: Busy) -> list[Judged]:
 
 
 def judge_governor(root: Path) -> Judged:
-    subject, policies = (
-        "governor",
-        sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor")),
-    )
+    subject = "governor"
+    policies = sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor"))
     governors = sorted({text for text in map(text_of, policies) if text})
     if not governors:
         return Judged(subject, "unknown", "no clock is steered from here")

@@ -78,10 +78,8 @@ class Nvml:
     def _state(self, handle: Any) -> GpuState:
         nvml, query = self._nvml, self._query
         milliwatts = query(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
-        ecc, mig = (
-            query(nvml.nvmlDeviceGetEccMode, handle),
-            query(nvml.nvmlDeviceGetMigMode, handle),
-        )
+        ecc = query(nvml.nvmlDeviceGetEccMode, handle)
+        mig = query(nvml.nvmlDeviceGetMigMode, handle)
         persistence = query(nvml.nvmlDeviceGetPersistenceMode, handle)
         generation = query(nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle)
         width = query(nvml.nvmlDeviceGetCurrPcieLinkWidth, handle)

@@ -35,11 +35,9 @@ def element(name: str, attributes: Mapping[str, str], content: str | None = None
     """An element with its attributes escaped; `content` is escaped already, and None where there
     can be none."""
     attribute_text = "".join(f' {key}="{safe_text(value)}"' for key, value in attributes.items())
-    return (
-        f"<{name}{attribute_text}/>"
-        if content is None
-        else f"<{name}{attribute_text}>{content}</{name}>"
-    )
+    if content is None:
+        return f"<{name}{attribute_text}/>"
+    return f"<{name}{attribute_text}>{content}</{name}>"
 
 
 FILE_WIDTH = 800

@@ -122,11 +122,9 @@ def legend_places(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[
     left, line = 10.0, 0
     maximum_length = int((width - 46) / _CHARACTER)
     for series in legend_series:
-        text = (
-            series.name
-            if width_of_text(series.name) <= maximum_length
-            else f"{series.name[: maximum_length - 1]}…"
-        )
+        text = series.name
+        if width_of_text(text) > maximum_length:
+            text = f"{text[: maximum_length - 1]}…"
         room = 26 + text_width(text) + 18
         if left > 10 and left + room > width:
             left, line = 10.0, line + 1

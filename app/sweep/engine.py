@@ -87,12 +87,7 @@ class Engine:
             self._wait(timeout_s)
         for work in self.in_flight:
             events += self._advance(work)
-        if (
-            not self._running
-            and self._is_paused
-            and not self._stopping
-            and not self._pause_reported
-        ):
+        if not self._running and self._is_paused and not (self._stopping or self._pause_reported):
             self._pause_reported = True
             events.append(Paused())
         if self._stopping and not self._running:

@@ -302,10 +302,9 @@ class SweepRun:
         finally:  # what has ended is kept, even if what follows says that the disk is full
             self._record(lines)
         for event in list(events):
-            if isinstance(event, ProgressReported | Completed) and isinstance(
-                event.work, ShareWork
-            ):
-                events += self._take_share(event.work)
+            match event:
+                case ProgressReported(ShareWork() as work) | Completed(ShareWork() as work):
+                    events += self._take_share(work)
         self._prepare(events)
         if any(isinstance(event, Completed | Finished) for event in events):
             self._count()

@@ -46,11 +46,9 @@ def reason_of(error: Exception) -> str:
     """The error's sentence; in another environment what it asks for is to be installed there."""
     if not isinstance(error, GraphlapError):
         return unforeseen(error)
-    return (
-        remedy_in(sys.executable, str(error))
-        if install_layout.STARTER in os.environ
-        else str(error)
-    )
+    if install_layout.STARTER in os.environ:
+        return remedy_in(sys.executable, str(error))
+    return str(error)
 
 
 def is_transient(error: Exception) -> bool:

@@ -150,10 +150,8 @@ class Sampler:
 
     def _block_s(self, elapsed_s: float) -> float:
         """How long the next block is: to the end of what is asked for, but never far beyond."""
-        minimum_rest_s, maximum_rest_s = (
-            self.limits.min_s - elapsed_s,
-            self.limits.max_s - elapsed_s,
-        )
+        minimum_rest_s = self.limits.min_s - elapsed_s
+        maximum_rest_s = self.limits.max_s - elapsed_s
         usual = min(BLOCK_S, minimum_rest_s) if minimum_rest_s > 0 else BLOCK_S / 2
         return max(usual, min(MINIMUM_BLOCK_RUNS * self.lanes.run_s, SLOW_BLOCK_S, maximum_rest_s))
 

@@ -318,11 +318,9 @@ def _lanes(
     if job.case.scenario.kind == "offline":
         return AllAtOnce(lanes, streaming, first_ns, sets)
     settings = job.case.scenario, job.case.wait_policy, streaming, first_ns, sets
-    return (
-        OneLane(lanes[0], *settings, pollution)
-        if len(lanes) == 1
-        else SeveralLanes(lanes, *settings)
-    )
+    if len(lanes) == 1:
+        return OneLane(lanes[0], *settings, pollution)
+    return SeveralLanes(lanes, *settings)
 
 
 def _sets(context: RoundContext, reference: Reference) -> list[Arrays]:

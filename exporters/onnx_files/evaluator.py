@@ -166,11 +166,9 @@ class FileEvaluator:
             runtime_outputs = self._last_outputs = self.by_runtime(inputs)
         except Exception as error:
             faults[UNOPTIMISED] = error
-        outputs = (
-            dict(known_outputs)
-            if runtime_outputs is None
-            else {**known_outputs, UNOPTIMISED: runtime_outputs}
-        )
+        outputs = dict(known_outputs)
+        if runtime_outputs is not None:
+            outputs[UNOPTIMISED] = runtime_outputs
         if self._may_be_undefined or not two_agree(outputs, bound, scale_of(inputs)):
             try:
                 onnx_outputs = self.within_limit(inputs) if outputs else self.by_onnx(inputs)

@@ -78,12 +78,8 @@ def _einsum(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
 def _attention(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
     """Queries with keys, and what comes of it with values: [batch, (heads,) rows, width]."""
     query, output = shapes[node.input[0]], shapes[node.output[0]]
-    rows, widths = (
-        (query[-2], query[-1] + output[-1])
-        if len(query) == 3
-        else (prod(query[1:3]), query[-1] + output[-1])
-    )
-    return query[0] * rows * _keys(node, shapes) * widths
+    rows = query[-2] if len(query) == 3 else prod(query[1:3])
+    return query[0] * rows * _keys(node, shapes) * (query[-1] + output[-1])
 
 
 def _keys(node: NodeProto, shapes: Mapping[str, Shape]) -> int:

@@ -102,15 +102,12 @@ class Trial:
                 given, wanted = shapes[node.input[0]], shapes[node.output[0]]
                 if prod(given) != prod(wanted):
                     return f"{_text(given)}, requested shape:{_text(wanted)}"
-        self._largest_bytes = (
-            max(
-                prod(shapes[name]) * tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type).itemsize
-                for name, v in values.items()
-                if name in results and name in shapes
-            )
-            if results & shapes.keys()
-            else 0
+        sizes_bytes = (
+            prod(shapes[name]) * tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type).itemsize
+            for name, v in values.items()
+            if name in results and name in shapes
         )
+        self._largest_bytes = max(sizes_bytes, default=0)
         self._is_sure = (
             bool(made)
             and made <= shapes.keys()

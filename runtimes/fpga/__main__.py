@@ -61,11 +61,9 @@ def core_use(compiled_model: Compiled, schedule: Schedule) -> tuple[float, ...]:
 
 
 def _summary(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
-    card, placement, lowered_model = (
-        compiled_model.card,
-        compiled_model.placement,
-        compiled_model.lowered,
-    )
+    card = compiled_model.card
+    placement = compiled_model.placement
+    lowered_model = compiled_model.lowered
     trust = fidelity(compiled_model)
     yield (
         f"{plain(lowered_model.name) or 'graph'} on {card.name} at {compiled_model.release.name}: "

@@ -361,10 +361,8 @@ class Library:
         # What a node computes beside its own work comes right after it and is executed as nothing.
         host: Kernel | None = None
         for item in node_times.items[: node_times.size]:
-            name, executed_as = (
-                _PART_PREFIX.sub("", item.node_name.decode()),
-                item.exec_type.decode(),
-            )
+            name = _PART_PREFIX.sub("", item.node_name.decode())
+            executed_as = item.exec_type.decode()
             # A kernel that took less than a microsecond has the status of one that was not run.
             has_kernel = not executed_as.startswith((_FUSED_TYPE, _NO_KERNEL_PREFIX))
             if item.status == _EXECUTED_STATUS or has_kernel:

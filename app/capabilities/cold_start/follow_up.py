@@ -57,13 +57,9 @@ class ColdStartWork(FollowUpWork[ColdStart]):
             yield self.result
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        process_text = (
-            "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
-        )
-        label, result = (
-            f"cold start {process_text} of {case_label(self.job.subject, models)}",
-            self.result,
-        )
+        number = "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
+        label = f"cold start {number} of {case_label(self.job.subject, models)}"
+        result = self.result
         if result is None:
             return f"{label} was not finished: {self._why_dropped}"
         if result.reason:

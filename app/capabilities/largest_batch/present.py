@@ -80,10 +80,8 @@ def batch_figure(run: Run, cases: Sequence[MeasuredCase]) -> Figure | None:
     ids: dict[str, list[str]] = {}
     subjects: dict[str, Case] = {}
     for measurement in cases:
-        batch, subject = (
-            number_of(measurement.row["batch_size"]),
-            run.without_batch(measurement.case),
-        )
+        batch = number_of(measurement.row["batch_size"])
+        subject = run.without_batch(measurement.case)
         status = next((s for s in FITS | FAILED if s == measurement.row["status"]), None)
         if batch is not None and status is not None:
             subjects.setdefault(subject.case_id, subject)

@@ -104,11 +104,9 @@ def _larger_batch(statuses: Mapping[int, Status], first: int, memory: Memory) ->
         guess = memory.predicted(fitting)
         if guess is not None and memory.has_bent(fitting):
             guess = (fits + guess) // 2
-        candidate = (
-            GROWTH * fits
-            if guess is None
-            else min(max(guess, _next_batch_up(statuses)), GROWTH * fits)
-        )
+        candidate = GROWTH * fits
+        if guess is not None:
+            candidate = min(max(guess, _next_batch_up(statuses)), candidate)
     return min(candidate, MAXIMUM_BATCH) if fits < MAXIMUM_BATCH else None
 
 

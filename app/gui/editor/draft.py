@@ -32,12 +32,10 @@ class DraftStep(QUndoCommand):
         show: Callable[[Plan], None],
     ) -> None:
         super().__init__(text)
-        self._typing, self._plan_before, self._plan_after, self._show = (
-            typing,
-            plan_before,
-            plan_after,
-            show,
-        )
+        self._typing = typing
+        self._plan_before = plan_before
+        self._plan_after = plan_after
+        self._show = show
 
     def id(self) -> int:
         """Qt asks only steps of the same id to merge, and never those of -1."""

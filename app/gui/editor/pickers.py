@@ -140,9 +140,7 @@ class ModelPicker(QWidget):
                     self._file_group.setHidden(False)
                     self._file_group.setExpanded(True)
             for name, item in self._items.items():
-                state = (
-                    Qt.CheckState.Checked if name in self._selection else Qt.CheckState.Unchecked
-                )
+                state = _CHECK_ON if name in self._selection else _CHECK_OFF
                 if item.checkState(0) != state:
                     item.setCheckState(0, state)
         self._tell_fault()

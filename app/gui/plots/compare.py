@@ -126,12 +126,8 @@ class CompareView(FigureView):
 
 def _list_percentiles(comparison: Comparison | None) -> tuple[str, ...]:
     """The percentiles of which some case has a verdict; p50 and p99 where none has."""
-    names = (
-        dict.fromkeys(name for case in comparison.cases for name in case.percentiles)
-        if comparison
-        else ()
-    )
-    return tuple(names) or COMPARED
+    cases = comparison.cases if comparison else ()
+    return tuple(dict.fromkeys(name for case in cases for name in case.percentiles)) or COMPARED
 
 
 def _cells(sides: Sides | None) -> list[object]:

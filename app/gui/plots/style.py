@@ -119,11 +119,7 @@ def hues(series: Sequence[Series], theme: Theme, text: str) -> list[str]:
     facet = text if text in facet_values else RUNTIME if RUNTIME in facet_values else next(few, "")
     if facet == RUNTIME or len(series) == 1:
         return [runtime_color(case_series.runtime, theme).name() for case_series in series]
-    turns = (
-        [facet_values[facet][case_series.key] for case_series in series]
-        if facet
-        else [case_series.key for case_series in series]
-    )
+    turns = [facet_values[facet][s.key] if facet else s.key for s in series]
     places = {value: place for place, value in enumerate(dict.fromkeys(turns))}
     return [theme.hues[places[value] % len(theme.hues)] for value in turns]
 

@@ -257,10 +257,8 @@ class TimelineView(RowsView):
         for case_series in self.series if self.lit else ():
             drawn_rounds = self._drawn.get(case_series.key, [])
             if self.lit and drawn_rounds:
-                round_indices, durations = (
-                    self.lit.of(case_series).rounds,
-                    self.lit.spent(case_series, self.part_choice.part),
-                )
+                round_indices = self.lit.of(case_series).rounds
+                durations = self.lit.spent(case_series, self.part_choice.part)
                 ends = np.cumsum([len(point) for point in round_indices])[:-1]
                 for drawn_round, indices, log_s in zip(
                     drawn_rounds, round_indices, np.split(durations.log_s, ends), strict=True
@@ -317,10 +315,8 @@ class TimelineView(RowsView):
                     first_ns[_host(case_series)] = min(host_first_ns, envelope.first_ns)
         offsets: Offsets = {}
         for case_series in series:
-            envelopes, zero_ns = (
-                self._envelopes_of(case_series),
-                first_ns.get(_host(case_series), 0),
-            )
+            envelopes = self._envelopes_of(case_series)
+            zero_ns = first_ns.get(_host(case_series), 0)
             begins = [(e.first_ns - zero_ns) * 1e-9 if e.end_s else 0.0 for e in envelopes]
             ends = [begin + e.end_s for begin, e in zip(begins, envelopes, strict=True)]
             offsets[case_series.key] = [*begins, max(ends, default=0.0)]
@@ -338,10 +334,8 @@ class TimelineView(RowsView):
         warm: dict[str, list[tuple[float, float]]] = {}
         for case_series in series:
             for number, records in enumerate(case_series.rounds):
-                trace, begin = (
-                    self._traces[case_series.key, number],
-                    offsets[case_series.key][number],
-                )
+                trace = self._traces[case_series.key, number]
+                begin = offsets[case_series.key][number]
                 trace.draw(records, begin, (low, high))
                 end = begin + trace.envelope.warmup_end_s
                 warm.setdefault(case_series.key, []).append((begin, end))

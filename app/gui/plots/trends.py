@@ -219,10 +219,8 @@ def _marks(trend: Trend, unit: Unit) -> Iterator[Marks]:
     yield Marks(name, tuple(marks), "line", symbol=symbol, cases=keys)
     invalid_indices = [k for k, (_, s, _) in enumerate(points) if s not in ranked([s])]
     if invalid_indices:
-        invalid_marks, cases = (
-            tuple(marks[k] for k in invalid_indices),
-            tuple(keys[k] for k in invalid_indices),
-        )
+        invalid_marks = tuple(marks[k] for k in invalid_indices)
+        cases = tuple(keys[k] for k in invalid_indices)
         yield Marks(name, invalid_marks, symbol="cross", cases=cases, has_legend=False)
 
 

@@ -84,15 +84,10 @@ def spread_advice(run: Run, measurements: Sequence[MeasuredCase]) -> str:
     close = [m for m in measurements if _lacks_rounds(m) and 0.0 < _span_s(m) < _short_s(m)]
     if not close:
         return ""
-    spread_text = (
-        ADVISED_CONTENDED
-        if any(_has(measurement, "contended") for measurement in close)
-        else ADVISED
-    )
-    most, longest_s = (
-        max(len(measurement.rounds) for measurement in close),
-        max(map(_span_s, close)),
-    )
+    is_contended = any(_has(m, "contended") for m in close)
+    spread_text = ADVISED_CONTENDED if is_contended else ADVISED
+    most = max(len(m.rounds) for m in close)
+    longest_s = max(map(_span_s, close))
     cases = text.counted(len(close), "case")
     return (
         f"All rounds of {cases} (at most {most} each) lie within {text.duration(longest_s)}, so "

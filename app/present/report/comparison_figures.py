@@ -76,10 +76,8 @@ def replicas(cases: Sequence[TimedCase]) -> Figure | None:
             groups.setdefault(base.case_id, [base]).append(case)
     series = []
     for group in list(groups.values())[:MAXIMUM_SERIES]:
-        base, sorted_cases = (
-            group[0],
-            sorted(group, key=lambda case: case.figure("replicas") or 1.0),
-        )
+        base = group[0]
+        sorted_cases = sorted(group, key=lambda case: case.figure("replicas") or 1.0)
         counts = [case.figure("replicas") or 1.0 for case in sorted_cases]
         rates = [case.figure(_RATE_COLUMN) or 0.0 for case in sorted_cases]
         ids = tuple(case.case_id for case in sorted_cases)

@@ -139,11 +139,9 @@ def title(result: RunResult, hosts: Mapping[str, Mapping[str, Any]]) -> str:
 
 def question(result: RunResult) -> str:
     """What the plan asks."""
-    plan, model_text, runtimes = (
-        result.plan,
-        models(result.model_measurements),
-        _runtimes(result.model_measurements),
-    )
+    plan = result.plan
+    model_text = models(result.model_measurements)
+    runtimes = _runtimes(result.model_measurements)
     is_one = len({measurement.row["model"] for measurement in result.model_measurements}) == 1
     if plan.check:
         return f"{'Does' if is_one else 'Do'} {model_text} compile on {runtimes}?"

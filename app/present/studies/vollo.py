@@ -42,11 +42,9 @@ class Compared:
     def error(self, name: str) -> float | None:
         """By how much the simulated figure is above the published one, as a share of that."""
         published_us, simulated_us = self.published_us(name), figure(self.simulated, _column(name))
-        return (
-            None
-            if published_us is None or simulated_us is None
-            else simulated_us / published_us - 1.0
-        )
+        if published_us is None or simulated_us is None:
+            return None
+        return simulated_us / published_us - 1.0
 
 
 def tables(results: Found) -> Iterator[Block]:

@@ -141,13 +141,10 @@ def _write(run: Run, folder: Path, recording: Recording) -> Path:
 
 def _start_ns(recording: Recording, readings: Sequence[Reading]) -> int:
     """When the first event is: a device may be read before the first run. 0 without any."""
-    disturbances = (
-        recording.result.interference.disturbances
-        if recording.result.interference is not None
-        else ()
-    )
+    interference = recording.result.interference
     starts = [int(recording.records[name].min()) for name in _TIMES if len(recording.records)]
-    starts += [disturbance.begun_ns for disturbance in disturbances]
+    if interference is not None:
+        starts += [disturbance.begun_ns for disturbance in interference.disturbances]
     starts += [reading.time_ns for reading in readings]
     return min(starts, default=0)
 

@@ -57,11 +57,9 @@ def hidden_us(compiled_model: Compiled) -> float:
     the last leave while the instruction that gives them issues.
     """
     lowered_model = compiled_model.lowered
-    rows, sent_bytes, fetched_bytes = (
-        lowered_model.rows,
-        lowered_model.input_bytes,
-        lowered_model.output_bytes,
-    )
+    rows = lowered_model.rows
+    sent_bytes = lowered_model.input_bytes
+    fetched_bytes = lowered_model.output_bytes
     if rows == 1:
         return 0.0
     whole = _round_trip_us(compiled_model, sent_bytes, fetched_bytes)
@@ -141,11 +139,9 @@ def fidelity(
 
 
 def _why_extrapolated(compiled_model: Compiled, idle_us: float) -> str:
-    card, release, lowered_model = (
-        compiled_model.card,
-        compiled_model.release,
-        compiled_model.lowered,
-    )
+    card = compiled_model.card
+    release = compiled_model.release
+    lowered_model = compiled_model.lowered
     changed_names = [
         f"{name} {card_figure:g} instead of {public:g}"
         for name, (card_figure, public) in changed_figures(card).items()

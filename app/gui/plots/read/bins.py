@@ -269,12 +269,7 @@ class Seen:
         """The same as long as the same bins would do."""
         ends = (round(self.low, 3), round(self.high, 3), round(self.width_px / 16.0))
         samples = sum(len(records) for case_series in self.series for records in case_series.rounds)
-        return (
-            *ends,
-            self.part,
-            samples.bit_length(),
-            *(case_series.key for case_series in self.series),
-        )
+        return (*ends, self.part, samples.bit_length(), *(s.key for s in self.series))
 
 
 class Tally:
@@ -342,22 +337,15 @@ class FineBins(QObject):
         answer = self._answer
         if answer is None or not answer.grid.covers(10.0**view.low, 10.0**view.high):
             return None
-        if answer.part != view.part or {case_series.key for case_series in view.series} - set(
-            answer.tallies
-        ):
+        if answer.part != view.part or {s.key for s in view.series} - answer.tallies.keys():
             return None
-        if not all(
-            answer.tallies[case_series.key].follow(case_series) for case_series in view.series
-        ):
+        if not all(answer.tallies[s.key].follow(s) for s in view.series):
             self._answer, self._last_question = None, ()
             return None
-        bins_by_key = {
-            case_series.key: answer.tallies[case_series.key].binned for case_series in view.series
-        }
+        bins_by_key = {s.key: answer.tallies[s.key].binned for s in view.series}
         # A round that was measured again in the meantime is told by its counts alone.
         if view.part == "latency" and any(
-            bins_by_key[case_series.key].total != int(case_series.counts.sum())
-            for case_series in view.series
+            bins_by_key[s.key].total != int(s.counts.sum()) for s in view.series
         ):
             return None
         return bins_by_key
@@ -435,10 +423,8 @@ class PartBins:
         """The series with the bins of this part; those without it are left out."""
         if part == "latency":
             return [case_series for case_series in series if case_series.counts.any()]
-        parts = (
-            self._bin_part(case_series, part) for case_series in series if case_series.has(part)
-        )
-        return [case_series for case_series in parts if case_series.counts.any()]
+        parts = (self._bin_part(s, part) for s in series if s.has(part))
+        return [s for s in parts if s.counts.any()]
 
     def _bin_part(self, series: Series, part: Part) -> Series:
         if not series.case.scenario.is_open_loop:

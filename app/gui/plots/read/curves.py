@@ -203,10 +203,8 @@ class SampleReader:
         """The iterations that start from one second of the axis to another, both included."""
         result = []
         for drawn_round in self._rounds:
-            first, last = (
-                drawn_round.index(low_s - _HALF_NS_S),
-                drawn_round.index(high_s + _HALF_NS_S) - 1,
-            )
+            first = drawn_round.index(low_s - _HALF_NS_S)
+            last = drawn_round.index(high_s + _HALF_NS_S) - 1
             if first <= last:
                 result.append(Span(drawn_round.key, drawn_round.number, first, last))
         return tuple(result)

@@ -158,10 +158,8 @@ class SpotReader:
         return _read(self._spots[nearest]) if is_near else None
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
-        x_distance, high = (
-            (self._x - place.x) / place.pixel[0],
-            (self._y - place.y) / place.pixel[1],
-        )
+        x_distance = (self._x - place.x) / place.pixel[0]
+        high = (self._y - place.y) / place.pixel[1]
         forward, aside = (x_distance * right, high) if right else (high * up, x_distance)
         away = np.where(forward > 0.5, forward + _ASIDE * np.abs(aside), np.inf)
         if not len(away) or not np.isfinite(away.min()):
