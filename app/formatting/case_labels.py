@@ -306,9 +306,7 @@ def _differing_names(traits: Iterable[Traits]) -> list[str]:
 def _grids(traits: Sequence[Traits]) -> Iterator[Sequence[Traits]]:
     """The same cases in groups of which each has all combinations of its values."""
     differing = _differing_names(traits)
-    if prod(len({case_traits[name] for case_traits in traits}) for name in differing) == len(
-        traits
-    ):
+    if prod(len({t[name] for t in traits}) for name in differing) == len(traits):
         yield traits
         return
     first = differing[0]

@@ -387,9 +387,8 @@ class FigureView(ScrolledView):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         width, former_width = event.size().width(), event.oldSize().width()
-        if width // _LEAST_WIDTH != former_width // _LEAST_WIDTH or self._names_px(
-            width
-        ) != self._names_px(former_width):
+        has_other_columns = width // _LEAST_WIDTH != former_width // _LEAST_WIDTH
+        if has_other_columns or self._names_px(width) != self._names_px(former_width):
             self.mark_dirty()  # more or fewer plots fit beside each other, or longer names
 
 

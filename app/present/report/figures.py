@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -316,9 +317,8 @@ def _lines(
         lines.append(Series(name, tuple(marks), "line", first.color, first.dash, cases=ids))
     if not lines:
         return None
-    notes = filter(
-        None, (limit_note(lines), *hollow_note(case for g in groups.values() for case in g))
-    )
+    every = chain.from_iterable(groups.values())
+    notes = filter(None, (limit_note(lines), *hollow_note(every)))
     return Figure(title, x, y, tuple(lines[:MAXIMUM_SERIES]), note=" ".join(notes))
 
 

@@ -128,15 +128,10 @@ class RoundWork(ProcessWork):
     def interrupt(self) -> None:
         """A paused sweep computes no references: a round that awaits one would never end."""
         self._is_paused = True
-        if self.is_awaiting:
+        if not self._is_checked and not self.needs.exclusive:  # measured, and awaits references
             self.abandon()
         if self.job.seat is not None and self.phase != "measure" and not self.has_left:
             self.give_up_turns("the sweep is paused")  # what it waits for will not start
-
-    @property
-    def is_awaiting(self) -> bool:
-        """Whether it is measured, and its process waits for references."""
-        return not self._is_checked and not self.needs.exclusive
 
     def check_with(self, model: ExportedModel) -> None:
         """Send the model with its references to a round that awaits them."""
@@ -327,7 +322,9 @@ class RoundWork(ProcessWork):
                 "use a smaller batch"
             )
         elif self._outcome is not None:
-            return self._failed_at_its_end(self._outcome)
+            # What the process had told before the engine took it along: that holds.
+            crash = diagnostic("engine_crashed_at_close", exit_code=worker.exit_code())
+            return replace(self._outcome, warnings=(*self._outcome.warnings, crash))
         elif self._too_late:
             status, transient = "timeout", False
             limit_s = self._compile_limit_s if self.phase == "compile" else self.time_limit_s
@@ -344,11 +341,6 @@ class RoundWork(ProcessWork):
             options=all_options(options_of(self.job.case.runtime), self.job.settings.options),
             transient=transient,
         )
-
-    def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:
-        """What the process had told before the engine took it along: that holds."""
-        crash_diagnostic = diagnostic("engine_crashed_at_close", exit_code=self._worker.exit_code())
-        return replace(outcome, warnings=(*outcome.warnings, crash_diagnostic))
 
 
 class SettledRound(SettledWork):

@@ -106,9 +106,8 @@ def matrix_table(matrix: Matrix, width: int) -> Table:
     if len(matrix.measured) == 1 and not matrix.simulated:
         return _single_runtime_table(matrix)
     upright, transposed_table = _upright(matrix), _transposed_table(matrix)
-    if _minimum_width(upright) > width and _minimum_width(transposed_table) < _minimum_width(
-        upright
-    ):
+    upright_width = _minimum_width(upright)
+    if upright_width > width and _minimum_width(transposed_table) < upright_width:
         return transposed_table
     return upright
 
