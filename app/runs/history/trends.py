@@ -81,7 +81,7 @@ class Point:
     @property
     def error(self) -> float | None:
         """The standard error of the figure's logarithm by the run's rounds, where it is known."""
-        if self.low_us is None or self.high_us is None or self.rounds < MINIMUM_ROUNDS:
+        if not (self.low_us and self.high_us) or self.rounds < MINIMUM_ROUNDS:
             return None
         reach = t_quantile(self.rounds - 1, 0.5 + CONFIDENCE / 2.0)
         return math.log(self.high_us / self.low_us) / (2.0 * reach)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from app.__main__ import main
 from app.cli.interface.run import compare
+from app.runs.history.past_runs import PastRun
+from app.runs.history.trends import Point
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.present.console.telling import told
 from tests.app.run_folder.runs import CASE
@@ -118,3 +120,9 @@ def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
     for history, code in (((), 0), (("--history", tmp_path / "past"), 3)):
         line = ("resume", second, "--against", first, "--fail-on", "slower")
         assert told(capsys, *line, *history)[0] == code
+
+
+def test_an_interval_that_begins_at_zero_tells_no_error() -> None:
+    run = cast("PastRun", None)
+    assert Point(run, 1.0, 0.5, 2.0, rounds=9).error is not None
+    assert Point(run, 1.0, 0.0, 2.0, rounds=9).error is None
