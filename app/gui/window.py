@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QThreadPool, Slot
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QThreadPool, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -20,7 +20,7 @@ from app.gui.editor.editor import SweepEditor
 from app.gui.file_commands import TAKEN, FileCommands, paths_of
 from app.gui.follow import GarbageCollector
 from app.gui.launch import RunControl, SweepQueue, log_of
-from app.gui.look.errors import ErrorDialog, errors_to, show_error
+from app.gui.look.errors import ErrorDialog, catch_in_overrides, errors_to, show_error
 from app.gui.look.preferences import Preferences
 from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.look.text import in_fields
@@ -57,6 +57,7 @@ class WindowParts(QMainWindow):
 
     def __init__(self, preferences: Preferences) -> None:
         prepare_application()  # a window keeps the typeface that it was made with
+        catch_in_overrides(QObject)
         super().__init__()
         self._garbage = GarbageCollector(self)
         self.preferences = preferences

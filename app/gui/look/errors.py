@@ -11,7 +11,8 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from functools import wraps
+from types import FunctionType, TracebackType
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThreadPool, Signal
@@ -125,3 +126,30 @@ class ErrorHooks(QObject):
 
     def _on_close(self) -> None:
         self.dialog = None
+
+
+def catch_in_overrides(kind: type) -> None:
+    """Catch and raise again what is raised in place of Qt's methods, in all subclasses so far.
+
+    In Python 3.11 what C code raises, such as a division by zero, is an exception only once it is
+    caught. PySide 6.11 takes it for one before: the process ends with a segmentation fault.
+    """
+    subclasses: list[type] = kind.__subclasses__()
+    for subclass in subclasses:
+        bases = [base for base in subclass.__mro__ if base.__module__.startswith("PySide6")]
+        for name, method in [*vars(subclass).items()]:
+            is_new = isinstance(method, FunctionType) and not hasattr(method, "__wrapped__")
+            if is_new and name[0] != "_" and any(name in vars(base) for base in bases):
+                setattr(subclass, name, _caught(method))
+        catch_in_overrides(subclass)
+
+
+def _caught(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except BaseException:
+            raise
+
+    return call

@@ -54,6 +54,31 @@ def test_the_window_opens_without_an_engine_torch_or_scipy(tmp_path: Path) -> No
     assert result.stdout.strip() == "[]", result.stderr
 
 
+FAILING = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+app = QApplication([])
+from app.gui.look.preferences import Preferences
+from app.gui.window import MainWindow
+window = MainWindow(Preferences(Path(sys.argv[1]) / "window.ini"))
+compare = window.views.compare
+compare.draw = lambda: 1 / 0
+window.show()
+window.frame.show_run()
+try:
+    window.frame.show_key("compare")
+except ZeroDivisionError as error:
+    print(error)
+"""
+
+
+def test_what_is_raised_in_place_of_a_method_of_qt_is_told_to_who_called_qt(tmp_path: Path) -> None:
+    """Of PySide 6.11 and Python 3.11 alone it ends the process with a segmentation fault."""
+    result = _run("-c", FAILING, str(tmp_path), QT_QPA_PLATFORM="offscreen")
+    assert "division by zero" in result.stdout, (result.returncode, result.stderr)
+
+
 FIRST = """
 import sys
 from pathlib import Path
