@@ -126,10 +126,10 @@ class Spread:
         seconds: float = 0.0,
         passes: int = 1,
         contended_s: float = 0.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._seconds, self._contended_s = seconds, contended_s
-        self._passes, self._clock = passes, clock
+        self._passes, self._clock = passes, clock or time.monotonic
         self._usual_gap_s = self._gap_s = seconds / (passes - 1) if passes > 1 else 0.0
         self._first: int | None = None
         self._start_s = 0.0
