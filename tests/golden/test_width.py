@@ -1,9 +1,12 @@
-"""What commands print fits the terminal, and the end of a run fits one screen."""
+"""What commands print fits the terminal, the end of a run one screen; figures are typed values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,3 +114,39 @@ def test_the_end_of_a_run_of_80_cases_fits_one_screen(troubled: Path, width: int
 def test_a_document_for_programs_is_not_shortened(troubled: Path) -> None:
     text = printed("show", str(troubled), "-f", "json", columns=80)
     assert text.count('"type": "note"') >= len(FAILURES)
+
+
+FIGURE = re.compile(r"[<>+-]?\d[\d.,]*k?( ?(%|ns|µs|ms|s|/s|B|kB|MB|GB|x)| to .*| \(.*)?")
+"""A text that is a figure, with a unit or an interval."""
+NAME_COLUMNS = ("step", "threads", "largest batch", "tried", "version")
+"""Columns of names, some of which are digits."""
+WITH_TABLES = [name for name in NAMES if name not in ("compared", "history")]
+
+
+def tables(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in blocks:
+        if block["type"] == "table":
+            yield block
+        yield from tables(block.get("blocks", []))
+
+
+def untyped_cells(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Cells that show a figure and have neither its value nor its interval."""
+    for row in table["rows"]:
+        for key, cell in row.items():
+            text = cell if isinstance(cell, str) else (cell or {}).get("text", "")
+            has_value = isinstance(cell, dict) and (cell["value"] is not None or "low" in cell)
+            if key not in NAME_COLUMNS and FIGURE.fullmatch(text) and not has_value:
+                yield key, cell
+
+
+@pytest.mark.parametrize("name", WITH_TABLES)
+def test_every_figure_of_a_table_has_a_value(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = str(unpack(name, Path(name)))
+    for form in ((), ("--verbose",), ("--time",)):
+        document = json.loads(printed("show", path, *form, "-f", "json", columns=80))
+        for table in tables(document["blocks"]):
+            assert list(untyped_cells(table)) == [], table["columns"]

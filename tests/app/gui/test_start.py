@@ -62,8 +62,7 @@ app = QApplication([])
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 window = MainWindow(Preferences(Path(sys.argv[1]) / "window.ini"))
-compare = window.views.compare
-compare.draw = lambda: 1 / 0
+window.views.compare.draw = lambda: 1 / 0
 window.show()
 window.frame.show_run()
 try:

@@ -14,8 +14,10 @@ import pytest
 import app.__main__
 from app.cases.errors import PlanError
 from app.plan.command import command_line, program, shell_line
-from app.plan.plan import parse_plan
-from app.plan.plan_files import load_plan, plan_toml
+from app.plan.command_line import parse
+from app.plan.options import plan_from_options
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan, load_suite, plan_toml
 from tests.app.hostile import OF_FILES, steering
 
 
@@ -114,3 +116,26 @@ def test_a_shell_reads_the_words_back() -> None:
         [b"bash", b"-c", os.fsencode(f"printf '%s\\0' {line}")], capture_output=True, check=True
     )
     assert result.stdout.split(b"\0")[:-1] == [os.fsencode(word) for word in WORDS]
+
+
+def told(*arguments: str) -> Plan:
+    return plan_from_options(parse(arguments))
+
+
+def test_what_is_not_said_is_left_to_the_plan() -> None:
+    assert told("--models", "mlp") == parse_plan({"sweeps": [{"models": ["mlp"]}]}, "test")
+    assert told("--suite", "starter") == load_suite("starter")
+
+
+def test_a_flag_replaces_a_suites_list_in_each_of_its_grids_and_nothing_else() -> None:
+    suite, plan = load_suite("starter"), told("--suite", "starter", "--batch", "4", "--seed", "9")
+    assert len(suite.sweeps) > 1
+    assert [sweep.batch_size for sweep in plan.sweeps] == [(4,)] * len(suite.sweeps)
+    assert [sweep.scenarios for sweep in plan.sweeps] == [s.scenarios for s in suite.sweeps]
+    assert [sweep.models for sweep in plan.sweeps] == [s.models for s in suite.sweeps]
+    assert (plan.seed, plan.name) == (9, suite.name)
+
+
+def test_models_named_beside_a_suite_are_kept_of_it_with_their_grids() -> None:
+    plan = told("--suite", "starter", "--models", "mlp")
+    assert {sweep.models for sweep in plan.sweeps} == {("mlp",)}

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from app.analysis.columns.families import COMPARING, FAMILIES
-from app.analysis.columns.family import Columns, Comparing
+from app.analysis.columns.family import Columns
+from app.analysis.columns.pages import (
+    COLUMNS_PAGE,
+    DIAGNOSTICS_PAGE,
+    columns_page,
+    diagnostics_page,
+)
 from app.analysis.columns.table import COLUMNS, NAMES, percentile_columns
+from app.cases.column import Row
 from tests.app.analysis.columns.filled import NEVER_FILLED, filled_csv
 
 EVERY: tuple[type[Columns], ...] = (*FAMILIES, *COMPARING)
@@ -22,35 +30,26 @@ REVISED = {
 """Columns of earlier families that a family may replace."""
 
 
-class Recorded:
-    """The names that each family returned, and those that had a value."""
+@pytest.fixture(scope="module")
+def returned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """The rows that each family gives for a run in which every column is filled."""
+    rows: dict[str, list[Row]] = {family.__name__: [] for family in EVERY}
 
-    def __init__(self) -> None:
-        self.returned: dict[str, set[str]] = {family.__name__: set() for family in EVERY}
-        self.with_values: dict[str, set[str]] = {family.__name__: set() for family in EVERY}
-
-    def listen(self, family: Any, patcher: pytest.MonkeyPatch) -> None:
-        original, name = family.fill, family.__name__
+    def heard(family: Any) -> Callable[..., Any]:
+        original = family.fill
 
         def fill(*given: object) -> Any:
             values = original(*given)
-            for row in values.values() if issubclass(family, Comparing) else (values,):
-                self.returned[name].update(row)
-                self.with_values[name].update(key for key in row if row[key] is not None)
+            rows[family.__name__] += values.values() if family in COMPARING else [values]
             return values
 
-        patcher.setattr(family, "fill", fill)
+        return fill
 
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Of a run in which every column is filled."""
-    recorder = Recorded()
     with pytest.MonkeyPatch.context() as patcher:
         for family in EVERY:
-            recorder.listen(family, patcher)
+            patcher.setattr(family, "fill", heard(family))
         filled_csv(tmp_path_factory.mktemp("families") / "run")
-    return recorder
+    return rows
 
 
 def test_every_column_is_declared_once_and_says_what_it_means() -> None:
@@ -61,11 +60,11 @@ def test_every_column_is_declared_once_and_says_what_it_means() -> None:
 
 @pytest.mark.parametrize("family", EVERY, ids=lambda family: family.__name__)
 def test_a_family_writes_only_what_it_declares_and_what_it_revises_of_earlier_ones(
-    recorded: Recorded, family: type[Columns]
+    returned: dict[str, list[Row]], family: type[Columns]
 ) -> None:
     p99_names = [name.replace("p9999", "p99") for name in percentile_columns((99.99,))]
     standard_names = dict(zip(percentile_columns((99.99,)), p99_names, strict=True))
-    names = {standard_names.get(name, name) for name in recorded.returned[family.__name__]}
+    names = {standard_names.get(n, n) for row in returned[family.__name__] for n in row}
     earlier = {name for other in EVERY[: EVERY.index(family)] for name in other.names()}
     revised = REVISED.get(family.__name__, set())
     assert names <= {*family.names(), *revised}
@@ -77,8 +76,14 @@ def test_a_family_writes_only_what_it_declares_and_what_it_revises_of_earlier_on
     "family", [f for f in EVERY if f.__name__ != "OtherProgram"], ids=lambda family: family.__name__
 )
 def test_every_declared_column_is_filled_by_its_family(
-    recorded: Recorded, family: type[Columns]
+    returned: dict[str, list[Row]], family: type[Columns]
 ) -> None:
     """Those of imported rows are in tests/app/runs/importing."""
-    filled_columns = recorded.with_values[family.__name__]
+    rows = returned[family.__name__]
+    filled_columns = {name for row in rows for name in row if row[name] is not None}
     assert set(family.names()) - filled_columns - NEVER_FILLED == set()
+
+
+def test_the_pages_are_made_of_the_tables() -> None:
+    for path, made in ((COLUMNS_PAGE, columns_page()), (DIAGNOSTICS_PAGE, diagnostics_page())):
+        assert path.read_text("utf-8") == made, "run python -m app.analysis.columns.pages"

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.__main__ import main
 from app.cases.case import Case
@@ -21,6 +23,7 @@ from app.cases.telemetry import Disturbance, Interference
 from app.present.console.export_formats import FORMATS, check_derived, export
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
+from app.runs.exporting.tables import join_cells, number_cells, word_cells
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from tests.app.run_folder.runs import CASE, manifest_of, record
@@ -180,3 +183,28 @@ def test_a_disk_that_fills_up_leaves_the_export_before_and_no_part_of_the_new_on
         made(read_run(folder), name)
     assert set(folder.rglob("*")) == files
     assert {file: file.read_bytes() for file in contents} == contents
+
+
+WORDS = ("warmup", "measured", "first_seen")
+ROW = st.tuples(
+    st.integers(0, len(WORDS) - 1),
+    st.integers(0, 2**31 - 1),
+    st.one_of(st.integers(-(2**63) + 1, 2**63 - 1), st.integers(-20_000, 20_000)),
+)
+
+
+@given(st.lists(ROW, min_size=1, max_size=30))
+def test_a_block_is_what_single_lines_would_be(rows: list[tuple[int, int, int]]) -> None:
+    word, lane, time_ns = (np.array(column) for column in zip(*rows, strict=True))
+    block = join_cells(
+        [word_cells(WORDS, word), number_cells(lane.astype(np.int32)), number_cells(time_ns)]
+    )
+    expected = "".join(f"{WORDS[place]},{owner},{time}\n" for place, owner, time in rows)
+    assert block.decode() == expected
+
+
+def test_powers_of_ten_and_their_neighbours_have_all_digits() -> None:
+    values = np.array([10**power + offset for power in range(19) for offset in (-1, 0, 1)])
+    assert join_cells([number_cells(values)]).decode().split() == [
+        str(value) for value in values.tolist()
+    ]
