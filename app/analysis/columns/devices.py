@@ -116,9 +116,7 @@ def _round_columns(run: Run, result: RoundResult) -> Row:
     start_ns, end_ns = measured_records["started_ns"].min(), measured_records["finished_ns"].max()
     timed_readings = [reading for reading in readings if start_ns <= reading.time_ns <= end_ns]
     clocks = {
-        device: device_clocks
-        for device in devices
-        if (device_clocks := _clocks_mhz(timed_readings, device))
+        d: device_clocks for d in devices if (device_clocks := _clocks_mhz(timed_readings, d))
     }
     throttles = [reading.throttle for reading in timed_readings if reading.throttle is not None]
     if clocks:

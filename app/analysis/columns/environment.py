@@ -296,9 +296,7 @@ class Interfering(OfSamples, heading="Interference"):
 
     @classmethod
     def of(cls, sampled: SampledCase) -> Row:
-        interferences = [
-            result.interference for result in sampled.rounds if result.interference is not None
-        ]
+        interferences = [r.interference for r in sampled.rounds if r.interference is not None]
         loads = [result.environment.get("load_1min") for result in sampled.rounds]
         values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
         if not interferences:

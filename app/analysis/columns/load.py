@@ -326,11 +326,7 @@ class Sustained(OfSamples, heading="Sustained rounds"):
 def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[Diagnostic]:
     """Whether rounds were shorter than what was asked for."""
     requested_s = case.condition.seconds
-    short = [
-        result
-        for result in rounds
-        if result.samples and result.duration_s < MINIMUM_DURATION * requested_s
-    ]
+    short = [r for r in rounds if r.samples and r.duration_s < MINIMUM_DURATION * requested_s]
     if not short:
         return []
     return [diagnostic("rounds_cut_short", rounds=len(short), seconds=requested_s)]

@@ -82,9 +82,7 @@ class ColdStarts(Family, heading="Cold starts"):
     @staticmethod
     def fill(data: CaseData, _: Row) -> Row:
         starts = data.run.results_of(ColdStart, data.case)
-        complete = [
-            start for start in starts if not start.reason and start.phases_ms.keys() >= set(PHASES)
-        ]
+        complete = [s for s in starts if not s.reason and s.phases_ms.keys() >= set(PHASES)]
         values: Row = {"cold_missing_reason": _missing_reason(starts)}
         if not complete:
             return values if starts else {}
@@ -136,15 +134,9 @@ class Overhead(Comparing, heading="Call overhead"):
     def fill(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
         if not plan.null:
             return {}
-        twins = {
-            measurement.case.case_id: measurement
-            for measurement in measurements
-            if is_null(measurement.case.model)
-        }
+        twins = {m.case.case_id: m for m in measurements if is_null(m.case.model)}
         return {
-            measurement.case.case_id: _columns(measurement, twins)
-            for measurement in measurements
-            if not is_null(measurement.case.model)
+            m.case.case_id: _columns(m, twins) for m in measurements if not is_null(m.case.model)
         }
 
 

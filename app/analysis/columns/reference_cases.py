@@ -55,9 +55,7 @@ def compare_with_baseline(
         return None
     pairing = _pairing(plan.baseline, measurements)
     cases = judge_pairs(pairing.pairs, plan.band, in_turn=True, names=plan.judge)
-    real_cases = [
-        measurement.case for measurement in measurements if not is_null(measurement.case.model)
-    ]
+    real_cases = [m.case for m in measurements if not is_null(m.case.model)]
     unpaired_cases, extra_cases = unmatched(plan.baseline, real_cases)
     names = labels([measurement.case for measurement in measurements])
     return Comparison(
@@ -96,10 +94,8 @@ class Baseline(Comparing, heading="Comparison with the baseline"):
         pairs = _pairing(plan.baseline, measurements).pairs
         by_id = {pair.second.case.case_id: pair for pair in pairs}
         return {
-            by_id[comparison.case_id].second.case.case_id: _columns(
-                by_id[comparison.case_id], comparison
-            )
-            for comparison in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
+            by_id[c.case_id].second.case.case_id: _columns(by_id[c.case_id], c)
+            for c in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
         }
 
 

@@ -37,9 +37,7 @@ def reference_columns(checks: Sequence[Check], check: Check) -> Row:
     usable = [item for item in checks if item.references]
     if not usable:
         return values
-    agreeing = [
-        name for name in usable[0].agrees_with if all(name in item.agrees_with for item in usable)
-    ]
+    agreeing = [n for n in usable[0].agrees_with if all(n in item.agrees_with for item in usable)]
     missing_texts = [f"{name} ({reason})" for name, reason in check.missing.items()]
     return values | {
         "references": one_line(", without ".join([", ".join(check.references), *missing_texts])),

@@ -114,9 +114,7 @@ def statistics_of(
     samples = [run.samples_of(result) for result in timed_rounds]
     counts = outlier_counts(timed_rounds, samples)
     sampled = SampledCase(run, case, plan, timed_rounds, samples, counts)
-    columns = {
-        family.__name__: family.of(sampled) for family in FAMILIES if issubclass(family, OfSamples)
-    }
+    columns = {f.__name__: f.of(sampled) for f in FAMILIES if issubclass(f, OfSamples)}
     starts_s = round_starts_s(timed_rounds)
     has_contention = is_contended(timed_rounds)
     blocks = block_rate(case, samples, starts_s, has_contention)

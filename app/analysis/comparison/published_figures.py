@@ -98,11 +98,7 @@ def published() -> tuple[Published, ...]:
 
 def published_for(model: str) -> tuple[Published, ...]:
     """The published latencies and rates of one model, in the source's order."""
-    return tuple(
-        figure
-        for figure in published()
-        if figure.model == model and (figure.mean_us or figure.throughput_per_s)
-    )
+    return tuple(f for f in published() if f.model == model and (f.mean_us or f.throughput_per_s))
 
 
 def _vollo() -> Iterator[Published]:

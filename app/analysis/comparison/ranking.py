@@ -88,16 +88,8 @@ class _Contest:
 def fastest(measurements: Iterable[MeasuredCase], band: float) -> list[Fastest]:
     """One for each set of alike rows in which at least two are well, in the plan's order; then one
     for each case that two hosts have."""
-    usable = [
-        measurement
-        for measurement in measurements
-        if measurement.is_well and measurement.value_us(_P50)
-    ]
-    host_cases = [
-        measurement
-        for measurement in usable
-        if measurement.case.host and measurement.row["clock"] != "simulated"
-    ]
+    usable = [m for m in measurements if m.is_well and m.value_us(_P50)]
+    host_cases = [m for m in usable if m.case.host and m.row["clock"] != "simulated"]
     contests = [
         *_contests(usable, MATCHING, lambda row: "", runtime_label),
         *_contests(host_cases, _MATCHING_OVER_HOSTS, runtime_label, _on_host),
@@ -109,10 +101,7 @@ def fastest(measurements: Iterable[MeasuredCase], band: float) -> list[Fastest]:
         [confidence_of((pair.first, pair.second)) for pair in pairs],
     )
     verdicts = iter(map(adjust_for_gpu_clock, pairs, all_verdicts))
-    return [
-        _fastest(contest, list(islice(verdicts, len(contest.group) - 1)), band)
-        for contest in contests
-    ]
+    return [_fastest(c, list(islice(verdicts, len(c.group) - 1)), band) for c in contests]
 
 
 def _contests(

@@ -123,9 +123,7 @@ def issues_of(
     """
     issues = [*_damage_issues(problems, len(series)), *_status_issues(series, is_over)]
     issues += _warning_issues(series)
-    timed_series = [
-        case_series for case_series in series if case_series.clock == "wall" and case_series.timed
-    ]
+    timed_series = [c for c in series if c.clock == "wall" and c.timed]
     if is_over:
         issues += _few_rounds_issues(timed_series)
     return [*issues, *_host_issues(environments, timed_series)]
@@ -176,11 +174,7 @@ def _issue_of(diagnostics: Sequence[Diagnostic], rows: int, query: str) -> Issue
 
 
 def _few_rounds_issues(timed_series: Sequence[Series]) -> Iterator[Issue]:
-    counts = [
-        len(case_series.timed)
-        for case_series in timed_series
-        if len(case_series.timed) < MINIMUM_ROUNDS
-    ]
+    counts = [len(c.timed) for c in timed_series if len(c.timed) < MINIMUM_ROUNDS]
     if counts:
         diagnostics = [diagnostic("few_rounds", rounds=rounds) for rounds in counts]
         yield _issue_of(diagnostics, len(counts), f"{_TIMED_QUERY} rounds<{MINIMUM_ROUNDS}")

@@ -55,9 +55,7 @@ class Pivot:
 def sides(series: Sequence[Series]) -> dict[str, str]:
     """What a matrix of these can be over: titles by key, the model and the variants first."""
     titles = {_MODEL.key: _MODEL.title, VARIANT: "Runtime and all else"}
-    return titles | {
-        setting.key: setting.title for setting in settings(series) if setting.key not in titles
-    }
+    return titles | {s.key: s.title for s in settings(series) if s.key not in titles}
 
 
 def pivot(
@@ -81,10 +79,7 @@ def pivot(
         place = down_at[rows[1][case_series.key]], across_at[columns[case_series.key]]
         places.setdefault(place, []).append(case_series)
     ranked_keys = {case_series.key for case_series in ranked(sorted_series)}
-    values = {
-        case_series.key: number(case_series, figure) if case_series.key in ranked_keys else None
-        for case_series in sorted_series
-    }
+    values = {c.key: number(c, figure) if c.key in ranked_keys else None for c in sorted_series}
     best = {place: _best(cases, values, highest=highest) for place, cases in places.items()}
     leads: dict[tuple[object, ...], float] = {}
     rivals = {
@@ -153,9 +148,7 @@ def matrix(cases: Sequence[Case]) -> Matrix:
     """Of all these, in the order in which models and runtimes appear."""
     models = model_labels(case.model for case in cases)
     subjects = {case.case_id: replace(case, runtime="", options={}, host="") for case in cases}
-    ways = {
-        case.case_id: Case("", case.runtime, options=case.options, host=case.host) for case in cases
-    }
+    ways = {c.case_id: Case("", c.runtime, options=c.options, host=c.host) for c in cases}
     down = {member.case_id: member for member in subjects.values()}
     column_members = {member.case_id: member for member in ways.values()}
     row_details, column_details = (

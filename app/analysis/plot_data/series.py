@@ -177,11 +177,7 @@ def batch(series: Series) -> int | None:
 
 def ranked(series: Sequence[Series]) -> list[Series]:
     """Those whose figures may be compared: partial and wrong rows are shown, never ranked."""
-    return [
-        case_series
-        for case_series in series
-        if case_series.status == "ok" and not is_not_valid(case_series.row)
-    ]
+    return [c for c in series if c.status == "ok" and not is_not_valid(c.row)]
 
 
 def is_not_valid(row: Mapping[str, Any]) -> bool:
@@ -193,10 +189,7 @@ def variants(series: Sequence[Series]) -> dict[str, str]:
     """By key, the runtime and whatever else but the batch differs among these series."""
     batches = {case_series.case.case_id: case_series.batch_axis for case_series in series}
     details = differences([case_series.case for case_series in series], exceptions=batches)
-    return {
-        case_series.key: " ".join([case_series.runtime, *details[case_series.case.case_id]])
-        for case_series in series
-    }
+    return {c.key: " ".join([c.runtime, *details[c.case.case_id]]) for c in series}
 
 
 def batches(series: Sequence[Series]) -> dict[str, str]:
@@ -223,10 +216,7 @@ def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
     What a case has not, as another model's size, is "".
     """
     models = model_names(case_series.case.model for case_series in series)
-    facets_by_case = {
-        case_series.key: _facets_of(case_series.case, models[case_series.case.model])
-        for case_series in series
-    }
+    facets_by_case = {c.key: _facets_of(c.case, models[c.case.model]) for c in series}
     names = dict.fromkeys(name for values in facets_by_case.values() for name in values)
     facets_by_name = {
         name: {key: texts.get(name, "") for key, texts in facets_by_case.items()} for name in names
@@ -265,11 +255,7 @@ class Baseline:
         partner = self.case_series
         if partner is None:
             is_same = identity_test([(series.case, series.row.get("host"))])
-            matches = (
-                candidate
-                for candidate in self.run_series
-                if is_same(candidate.case, candidate.row.get("host"))
-            )
+            matches = (c for c in self.run_series if is_same(c.case, c.row.get("host")))
             partner = next(matches, None)
         if partner is None or (self.case_series is not None and partner.key == series.key):
             return None

@@ -164,9 +164,7 @@ def figures(series: Sequence[Series]) -> dict[str, str]:
     """What can be the y axis: the titles of columns in which these have numbers, which differ."""
     setting_keys = {item.key for item in settings(series)}
     columns = [BY_NAME[name] for name in _FIRST]
-    columns += [
-        item for item in COLUMNS if item.kind in ("number", "count") and item not in columns
-    ]
+    columns += [i for i in COLUMNS if i.kind in ("number", "count") and i not in columns]
     return {
         item.name: item.title.removesuffix(_UNIT)
         for item in columns
@@ -181,11 +179,7 @@ def lines(series: Sequence[Series], x: str) -> list[Line]:
     axis = next((setting for setting in all_settings if setting.key == x), None)
     if axis is None:
         return []
-    rest = [
-        setting
-        for setting in all_settings
-        if setting.key not in (x, "model") and not _is_implied_by(setting, x)
-    ]
+    rest = [s for s in all_settings if s.key not in (x, "model") and not _is_implied_by(s, x)]
     groups: dict[tuple[str | None, ...], list[tuple[float, Series]]] = {}
     for case in series:
         value = axis.value(case)
