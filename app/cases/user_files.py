@@ -106,9 +106,7 @@ class UserFiles:
 
     def moved(self, place: Callable[[str], str]) -> UserFiles:
         """The same contents, each file where `place` says that it is."""
-        paths: dict[str, Any] = {
-            name: place(path) for name in _FILES if (path := getattr(self, name))
-        }
+        paths: dict[str, Any] = {n: place(path) for n in _FILES if (path := getattr(self, n))}
         return replace(
             self,
             more_inputs=tuple(map(place, self.more_inputs)),

@@ -53,10 +53,8 @@ def labels(cases: Sequence[Case]) -> dict[str, str]:
     words = differences(cases)
     names = model_names(case.model for case in cases)
     labels_by_id = {
-        case.case_id: printable(
-            _SEPARATOR.join([names[case.model], case.runtime, *words[case.case_id]])
-        )
-        for case in cases
+        c.case_id: printable(_SEPARATOR.join([names[c.model], c.runtime, *words[c.case_id]]))
+        for c in cases
     }
     uses = Counter(labels_by_id.values())
     return {
@@ -72,9 +70,7 @@ def shared_and_distinct(label_texts: Mapping[str, str]) -> tuple[str, dict[str, 
     """
     words = {key: label.split(_SEPARATOR) for key, label in label_texts.items()}
     first = next(iter(words.values()), [])
-    shared_words = [
-        word for word in first if all(word in other_words for other_words in words.values())
-    ]
+    shared_words = [w for w in first if all(w in other_words for other_words in words.values())]
     rest = {
         key: [word for word in label_words if word not in shared_words]
         for key, label_words in words.items()
@@ -153,10 +149,7 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
         model: printable(str(Path(*segments[-counts[file_name(model)] :])) if segments else model)
         for model, segments in parts.items()
     }
-    return {
-        model: null_of(labels[original_of(model)]) if is_null(model) else labels[model]
-        for model in unique
-    }
+    return {m: null_of(labels[original_of(m)]) if is_null(m) else labels[m] for m in unique}
 
 
 def unusual_options(row: Row) -> str:
@@ -180,9 +173,7 @@ def _add_differing(
         for group, members in groups.items()
     }
     for case_id, (group, words) in group_words.items():
-        words_by_case[case_id] += [
-            word for word in words if word_counts[group][word] < len(groups[group])
-        ]
+        words_by_case[case_id] += [w for w in words if word_counts[group][w] < len(groups[group])]
 
 
 _MAXIMUM_VALUES = 6
@@ -213,9 +204,7 @@ class CaseSet:
             return self._labels[case_ids[0]]
         if total - count <= _MAXIMUM_EXCEPTIONS < count:
             selected_ids = set(case_ids)
-            exceptions = [
-                self._labels[case_id] for case_id in self._cases if case_id not in selected_ids
-            ]
+            exceptions = [self._labels[c] for c in self._cases if c not in selected_ids]
             return f"all {total} cases" + (f" but {' and '.join(exceptions)}" if exceptions else "")
         if count > _MAXIMUM_SORTED:
             return f"{count:,} of {total:,} cases"
@@ -317,9 +306,7 @@ def _grids(traits: Sequence[Traits]) -> Iterator[Sequence[Traits]]:
 def _grid_text(grid: Sequence[Traits]) -> str:
     words = []
     for name in grid[0]:
-        values = [
-            value for value in dict.fromkeys(case_traits[name] for case_traits in grid) if value
-        ]
+        values = [v for v in dict.fromkeys(case_traits[name] for case_traits in grid) if v]
         hidden_count = len(values) - _MAXIMUM_VALUES
         value_text = ", ".join(values[:_MAXIMUM_VALUES]) + (
             f" and {hidden_count} more" if hidden_count > 0 else ""

@@ -61,9 +61,7 @@ def with_sizes(sweep: Sweep, subjects: Sequence[ResolvedModel]) -> list[Resolved
     some_complete = not all(missing.values())
     rows = {s.model for s in subjects if s.one_of_many and some_complete}
     _reject_missing({model: axes for model, axes in missing.items() if axes and model not in rows})
-    return [
-        unreadable(subject.model) if missing.get(subject.model) else subject for subject in subjects
-    ]
+    return [unreadable(s.model) if missing.get(s.model) else s for s in subjects]
 
 
 def _reject_missing(missing: Mapping[str, Sequence[str]]) -> None:

@@ -109,9 +109,7 @@ _SIZES = {"batch": "batch_size", "sequence": "sequence_length"}
 
 def single_case_plan(plan: Plan, case: Case) -> Plan:
     """`plan` is that of the run; a null twin is measured with the case that it belongs to."""
-    words: dict[str, Any] = {
-        dimension.key: (_word(dimension.key, getattr(case, dimension.name)),) for dimension in GRID
-    }
+    words: dict[str, Any] = {d.key: (_word(d.key, getattr(case, d.name)),) for d in GRID}
     sizes = {} if case.batcher or case.condition.shapes else dict(case.axes)
     size_lists: dict[str, Any] = {
         key: (sizes.pop(name),) for name, key in _SIZES.items() if name in sizes

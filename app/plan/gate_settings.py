@@ -35,9 +35,7 @@ def reject_project_settings(layers: Layers) -> None:
     a gate that lets it pass."""
     for file in layers.files:
         keys = [
-            key
-            for key in GATE_KEYS
-            if key in file.plan and origin_of(by_key()[key], layers) == file.origin
+            k for k in GATE_KEYS if k in file.plan and origin_of(by_key()[k], layers) == file.origin
         ]
         if file.is_project and keys:
             names = ", ".join(by_key()[key].name for key in keys)

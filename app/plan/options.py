@@ -192,17 +192,9 @@ def config_text(plan: Plan, layers: Layers) -> str:
 
 def layers_of_run(plan: Plan, run: str) -> Layers:
     """The values of a run's plan that differ from the defaults: a run reads no configuration."""
-    base = {
-        row.key: value
-        for row in PLAN_SETTINGS
-        if (value := getattr(plan, row.key)) != default_of(row)
-    }
+    base = {r.key: value for r in PLAN_SETTINGS if (value := getattr(plan, r.key)) != default_of(r)}
     base["sweeps"] = [
-        {
-            row.key: value
-            for row in SWEEP_SETTINGS
-            if (value := getattr(sweep, row.key)) != default_of(row)
-        }
+        {r.key: value for r in SWEEP_SETTINGS if (value := getattr(sweep, r.key)) != default_of(r)}
         for sweep in plan.sweeps
     ]
     return Layers({}, {}, base, f"run {run}", [])

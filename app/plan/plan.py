@@ -148,10 +148,7 @@ class Plan(PlanSettings, frozen=True):
     @property
     def quantiles(self) -> dict[str, float]:
         """What a row tells, by the names of its columns: those of every row and the chosen ones."""
-        return {
-            name_of(percentile): share(percentile)
-            for percentile in with_default_percentiles(self.percentiles)
-        }
+        return {name_of(p): share(p) for p in with_default_percentiles(self.percentiles)}
 
     @property
     def stopping(self) -> StoppingRule | None:

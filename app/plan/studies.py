@@ -29,9 +29,7 @@ from runtimes.registry import parse_spec
 
 _FOLDER, _ENDING = "studies", ".toml"
 _STUDY = "study-"
-CHANGEABLE = tuple(
-    row for row in accepted_by("study") if row.scope == "sweep" and row.key != "models"
-)
+CHANGEABLE = tuple(r for r in accepted_by("study") if r.scope == "sweep" and r.key != "models")
 """The settings of a study's grids that the command line may change."""
 _KEYS = frozenset(row.key for row in CHANGEABLE)
 

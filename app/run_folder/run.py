@@ -89,9 +89,7 @@ class Run:
         measured what there is.
         """
         writers, rounds = self.writers.get(case.case_id), self.rounds.get(case.case_id, {})
-        timed_numbers = [
-            number for number in writers or () if number in rounds and rounds[number].samples
-        ]
+        timed_numbers = [n for n in writers or () if n in rounds and rounds[n].samples]
         return writers[max(timed_numbers or writers)] if writers else None
 
     def host_of(self, case: Case) -> str:

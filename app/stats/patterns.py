@@ -249,9 +249,7 @@ def stalls(rounds: Sequence[Timed]) -> Stalls | None:
     rounds = [measurement for measurement in rounds if len(measurement.latency)]
     if not rounds:
         return None
-    medians = [
-        float(measurement.ascending[len(measurement.ascending) // 2]) for measurement in rounds
-    ]
+    medians = [float(m.ascending[len(m.ascending) // 2]) for m in rounds]
     typical = float(np.median(medians))
     pairs = list(zip(rounds, medians, strict=True))
     threshold = max(
@@ -265,9 +263,7 @@ def stalls(rounds: Sequence[Timed]) -> Stalls | None:
             return None
         period_ns = _period([starts for starts, _ in events])
         runs = sum(len(measurement.latency) for measurement in rounds)
-        duration_ns = sum(
-            float(measurement.finished_ns[-1] - measurement.started_ns[0]) for measurement in rounds
-        )
+        duration_ns = sum(float(m.finished_ns[-1] - m.started_ns[0]) for m in rounds)
         if period_ns is not None and period_ns > _STALLS_MINIMUM_RUNS * duration_ns / runs:
             excess = np.concatenate([event_excess for _, event_excess in events])
             share = float(

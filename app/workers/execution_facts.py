@@ -36,9 +36,7 @@ def distributions_of(file: Path) -> tuple[str, ...]:
         dist_infos = sorted(folder.glob("*.dist-info"))
         if dist_infos:
             relative_path = file.relative_to(folder)
-            matching = [
-                package for package in dist_infos if package.name.startswith(relative_path.parts[0])
-            ]
+            matching = [p for p in dist_infos if p.name.startswith(relative_path.parts[0])]
             rest = [package for package in dist_infos if package not in matching]
             return tuple(_owners(matching, relative_path)) or tuple(_owners(rest, relative_path))
     return ()

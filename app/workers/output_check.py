@@ -183,9 +183,7 @@ def check_outputs(
         for name, lane_checks in checks.items()
         if not any(expected[name].keys() < other.keys() for other in expected.values())
     }
-    dissenting = [
-        name for name in checks if name not in whole and not worst(checks[name]).output_ok
-    ]
+    dissenting = [n for n in checks if n not in whole and not worst(checks[n]).output_ok]
     agreeing, own = [name for name, check in whole.items() if check.output_ok], families(runtime)
     shown = min(
         whole.values(),

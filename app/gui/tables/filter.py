@@ -158,10 +158,7 @@ class ResultsFilter(QAbstractProxyModel):
             return
         self.layoutAboutToBeChanged.emit()
         indexes = self.persistentIndexList()
-        names = [
-            (_name(self._shown_rows[model_index.row()]), model_index.column())
-            for model_index in indexes
-        ]
+        names = [(_name(self._shown_rows[m.row()]), m.column()) for m in indexes]
         self._take(fresh)
         places = {_name(entry): place for place, entry in enumerate(fresh)}
         new_indexes = [self.index(places[name], column) for name, column in names]

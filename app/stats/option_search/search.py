@@ -238,9 +238,7 @@ class Search:
                 self._cheapest(effect), key=lambda case: sum(map(effect, self.space.values(case)))
             )
         yield from self.space.share_cores(self.lead)
-        single = [
-            case for case in self.space.changes(self.lead) if case.case_id not in self._beaten
-        ]
+        single = [c for c in self.space.changes(self.lead) if c.case_id not in self._beaten]
         single.sort(key=lambda case: self._gap_to_lead(effects, case) - self._spread(effects, case))
         yield from single[:CHANGED]
         for _ in range(DRAWN):
@@ -335,9 +333,7 @@ class Search:
         able = [case for case in finalists if not self.figures.exclusion_reason(case, self.number)]
         able.sort(key=lambda case: self._gap_to_lead(effects, case))
         better = [
-            case
-            for case in able
-            if self._gap_to_lead(effects, case) < -LEADING * self._spread(effects, case)
+            c for c in able if self._gap_to_lead(effects, c) < -LEADING * self._spread(effects, c)
         ]
         if not better:
             self.rival = able[0] if able else self.rival
