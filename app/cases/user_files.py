@@ -59,10 +59,8 @@ class UserFiles:
         `settings` are the fields that are no files.
         """
         paths_by_field: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
-        further_inputs, libraries = (
-            tuple(map(_absolute, more_inputs)),
-            tuple(map(_absolute, custom_ops)),
-        )
+        further_inputs = tuple(map(_absolute, more_inputs))
+        libraries = tuple(map(_absolute, custom_ops))
         digests = {name: _digest(path) for name, path in paths_by_field.items()}
         digests |= {
             f"inputs_{place}": _digest(path) for place, path in enumerate(further_inputs, 2)

@@ -174,14 +174,11 @@ def read_shapes(path: str) -> Shapes:
         sizes = tuple(_size(cells[axis], axis, number, path) for axis in axes)
         weights[sizes] = weights.get(sizes, 0.0) + _weight(cells.get(_WEIGHT, "1"), number, path)
     if not MINIMUM_SHAPES <= len(weights) <= MAXIMUM_SHAPES:
-        single_remedy, subset_remedy = (
-            "measure one shape with --batch or --axis",
-            "give the most frequent",
-        )
+        few = len(weights) < MINIMUM_SHAPES
         raise PlanError(
             f"{path} has {len(weights)} different shapes, and a session is given "
             f"{MINIMUM_SHAPES} to {MAXIMUM_SHAPES}",
-            single_remedy if len(weights) < MINIMUM_SHAPES else subset_remedy,
+            "measure one shape with --batch or --axis" if few else "give the most frequent",
         )
     return Shapes(axes, tuple(weights), tuple(weights.values()))
 

@@ -220,13 +220,9 @@ class Plan(PlanSettings, frozen=True):
         A comparison of a case with itself takes two sides of so many rounds.
         """
         profile = named_lengths()[self.profile]
-        usual = (
-            MAXIMUM_ROUNDS
-            if self.precise or self.is_sequential
-            else MOST_AT_A_RATE
-            if self.slo or self.tune
-            else profile.rounds
-        )
+        usual = MOST_AT_A_RATE if self.slo or self.tune else profile.rounds
+        if self.precise or self.is_sequential:
+            usual = MAXIMUM_ROUNDS
         rounds = self.rounds or usual
         return Lengths(
             rounds * (2 * self.aa if self.aa else 1),

@@ -158,10 +158,8 @@ def modes(in_time: np.ndarray, ascending: np.ndarray) -> Modes | None:
     ranks = np.linspace(0, len(ascending) - 1, strips + 1).round().astype(int)
     edges = ascending[ranks].astype(float)
     widths = np.maximum(np.diff(np.log(edges)), _floor(ascending))
-    left_minima, right_minima = (
-        np.minimum.accumulate(widths),
-        np.minimum.accumulate(widths[::-1])[::-1],
-    )
+    left_minima = np.minimum.accumulate(widths)
+    right_minima = np.minimum.accumulate(widths[::-1])[::-1]
     edge = math.ceil(_MINIMUM_SHARE * strips)
     inner = np.arange(edge, strips - edge)
     depths = widths[inner] / np.maximum(left_minima[inner - 1], right_minima[inner + 1])

@@ -198,9 +198,7 @@ def summarise(
     timed_samples = [in_time_order(samples) for samples in rounds if len(samples.started_ns)]
     if not timed_samples:
         return None
-    simulated = all(
-        samples.clock == "simulated" for samples in timed_samples
-    )  # nothing disturbs those
+    simulated = all(s.clock == "simulated" for s in timed_samples)  # nothing disturbs those
     latencies = Rounds.of(
         [samples.latency_ns / 1e3 for samples in timed_samples],
         simulated,
@@ -285,12 +283,7 @@ def _modes(service_rounds: Rounds) -> Modes | None:
 
 def _stalls(timed_samples: Sequence[Samples], service_rounds: Rounds) -> Stalls | None:
     parts = zip(timed_samples, service_rounds.in_time, service_rounds.ascending, strict=True)
-    return stalls(
-        [
-            Timed(samples.started_ns, samples.finished_ns, *latencies)
-            for samples, *latencies in parts
-        ]
-    )
+    return stalls([Timed(s.started_ns, s.finished_ns, *latencies) for s, *latencies in parts])
 
 
 def _pool_us(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:

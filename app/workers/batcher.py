@@ -44,9 +44,7 @@ def dispatch(
     would begin after `until[0]`, which may be changed meanwhile, is left.
     """
     maximum, wait_ns, count = batcher.most, batcher.wait_ns, len(arrivals)
-    by_requests = [
-        compiled_by_size[batcher.size_for(requests)] for requests in range(1, maximum + 1)
-    ]
+    by_requests = [compiled_by_size[batcher.size_for(r)] for r in range(1, maximum + 1)]
     scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
     first, entered_call = 0, None
     while first < count:

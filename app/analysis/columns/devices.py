@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -69,9 +69,7 @@ class Devices(OfSamples, heading="Energy, clocks and memory of devices"):
         rounds = [result for result in sampled.rounds if result.clock != "simulated"]
         rows = [_round_columns(sampled.run, result) for result in rounds]
         memory = [value for row in rows if (value := row.get("device_memory_peak_mib")) is not None]
-        throttle = [
-            str(value) for row in rows if (value := row.get("throttle_reasons")) is not None
-        ]
+        throttle = [str(v) for row in rows if (v := row.get("throttle_reasons")) is not None]
         values: Row = {
             name: statistics.median(numbers)
             for name in (
@@ -115,21 +113,13 @@ def _round_columns(run: Run, result: RoundResult) -> Row:
         return values
     start_ns, end_ns = measured_records["started_ns"].min(), measured_records["finished_ns"].max()
     timed_readings = [reading for reading in readings if start_ns <= reading.time_ns <= end_ns]
-    clocks = {
-        d: device_clocks for d in devices if (device_clocks := _clocks_mhz(timed_readings, d))
-    }
+    clocks = {d: mhz for d in devices if (mhz := _clocks_mhz(timed_readings, d))}
     throttles = [reading.throttle for reading in timed_readings if reading.throttle is not None]
     if clocks:
-        values["gpu_clock_mhz"] = statistics.median(
-            c for device_clocks in clocks.values() for c in device_clocks
-        )
-        widest_clocks = max(
-            clocks.values(), key=lambda device_clocks: max(device_clocks) / min(device_clocks)
-        )
-        values["gpu_clock_min_mhz"], values["gpu_clock_max_mhz"] = (
-            min(widest_clocks),
-            max(widest_clocks),
-        )
+        values["gpu_clock_mhz"] = statistics.median(chain.from_iterable(clocks.values()))
+        widest_clocks = max(clocks.values(), key=lambda mhz: max(mhz) / min(mhz))
+        values["gpu_clock_min_mhz"] = min(widest_clocks)
+        values["gpu_clock_max_mhz"] = max(widest_clocks)
     for name, (figure, combine) in _OF_READINGS.items():
         if numbers := [n for r in timed_readings if (n := getattr(r, figure)) is not None]:
             values[name] = combine(numbers)

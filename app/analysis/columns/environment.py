@@ -54,19 +54,11 @@ class Placement(Family, heading="Placement"):
         environments = [result.environment for result in data.rounds if result.samples]
         lock_states = [environment.get("memory_locked") for environment in environments]
         return {
-            "cores": join_values(
-                as_list(environment.get("affinity", ())) for environment in environments
-            ),
-            "numa_node": join_values(
-                as_list(environment.get("numa_nodes", ())) for environment in environments
-            ),
+            "cores": join_values(as_list(e.get("affinity", ())) for e in environments),
+            "numa_node": join_values(as_list(e.get("numa_nodes", ())) for e in environments),
             "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
-            "attempts": max(
-                (result.attempt for result in data.rounds if result.samples), default=None
-            ),
-            "scheduler": join_values(
-                str(environment.get("scheduler") or "") for environment in environments
-            ),
+            "attempts": max((r.attempt for r in data.rounds if r.samples), default=None),
+            "scheduler": join_values(str(e.get("scheduler") or "") for e in environments),
         }
 
 
@@ -176,11 +168,9 @@ def mean_clock_mhz(run: Run, case: Case) -> float | None:
     rounds = [result for result in run.rounds_of(case) if result.iterations]
     clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]
     clocks_mhz = [clock for clock in clocks if clock and clock > 0]
-    return (
-        statistics.geometric_mean(clocks_mhz)
-        if clocks_mhz and len(clocks_mhz) == len(rounds)
-        else None
-    )
+    if not clocks_mhz or len(clocks_mhz) < len(rounds):
+        return None
+    return statistics.geometric_mean(clocks_mhz)
 
 
 GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
@@ -318,10 +308,8 @@ class Interfering(OfSamples, heading="Interference"):
 def is_contended(rounds: Sequence[RoundResult]) -> bool:
     """Whether other work took the core, over all rounds together; False where nobody looked."""
     interferences = [result.interference for result in rounds if result.interference is not None]
-    switches = _rate((i.involuntary_switches, i) for i in interferences)
-    return (_steal_share(interferences) or 0.0) >= STEAL_SHARE or (
-        switches or 0.0
-    ) >= SWITCHES_PER_S
+    switches = _rate((i.involuntary_switches, i) for i in interferences) or 0.0
+    return (_steal_share(interferences) or 0.0) >= STEAL_SHARE or switches >= SWITCHES_PER_S
 
 
 def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:

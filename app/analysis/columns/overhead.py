@@ -88,9 +88,8 @@ class ColdStarts(Family, heading="Cold starts"):
             return values if starts else {}
         values |= {"cold_processes": len(complete), "cold_page_cache": _page_cache(complete)}
         for phase in PHASES:
-            values[f"cold_{phase}_p50_ms"] = spread_of(
-                [s.phases_ms[phase] for s in complete]
-            ).p50_ms
+            spread = spread_of([s.phases_ms[phase] for s in complete])
+            values[f"cold_{phase}_p50_ms"] = spread.p50_ms
         total = spread_of([start.total_ms for start in complete])
         values |= {"cold_total_p50_ms": total.p50_ms, "cold_total_max_ms": total.max_ms}
         if total.interval is not None:

@@ -214,11 +214,7 @@ def _scaling_columns(base: MeasuredCase, measurement: MeasuredCase) -> Row:
     rate, single_rate = (number_of(side.row["throughput_per_s"]) for side in (measurement, base))
     assert lanes and single and rate and single_rate, "they are comparable"
     replicas, speedup = lanes / single, rate / single_rate
-    values |= {
-        "replicas": replicas,
-        "speedup": speedup,
-        "scaling_efficiency": speedup / replicas,
-    }
+    values |= {"replicas": replicas, "speedup": speedup, "scaling_efficiency": speedup / replicas}
     ends = pair_rounds(base.rates, measurement.rates).ratio_interval()
     if ends is not None:
         values["scaling_efficiency_ci_low"] = ends.low / replicas

@@ -47,9 +47,7 @@ PATTERN: tuple[str, ...] = (
 
 def percentile_columns(percentiles: tuple[float, ...]) -> tuple[str, ...]:
     """The columns of those percentiles that have none in every row."""
-    names = [
-        name_of(percentile) for percentile in with_default_percentiles(percentiles)[len(DEFAULT) :]
-    ]
+    names = [name_of(p) for p in with_default_percentiles(percentiles)[len(DEFAULT) :]]
     return tuple(pattern.format(name) for name in names for pattern in PATTERN)
 
 

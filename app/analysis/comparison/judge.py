@@ -216,9 +216,7 @@ def _fed_otherwise(pair: Pair) -> Iterator[tuple[str, str, str]]:
     texts = [str(side.row["inputs_drawn"] or "") for side in (pair.first, pair.second)]
     if not all(texts) or texts[0] == texts[1]:
         return
-    first, second = (
-        dict(part.partition(" ")[::2] for part in inputs.split(", ")) for inputs in texts
-    )
+    first, second = (dict(part.partition(" ")[::2] for part in i.split(", ")) for i in texts)
     if any(inputs.endswith(_FROM_FILES) for inputs in texts):
         yield "inputs", texts[0], texts[1]
         return

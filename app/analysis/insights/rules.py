@@ -220,20 +220,16 @@ def settings_without_effect(
             n for n in options if len({item.options.get(n) for item in runtime_facts}) > 1
         ]
         groups = {name: group_except(runtime_facts, option=name) for name in varied_options}
-        for name, compared_groups in {
-            **groups,
-            "threads": group_except(runtime_facts, "threads"),
-        }.items():
+        groups["threads"] = group_except(runtime_facts, "threads")
+        for name, compared_groups in groups.items():
             if any(_has_verdict(group, verdict_pairs) for group in compared_groups):
                 continue
             spread = max(map(_maximum_spread, compared_groups), default=float("inf"))
             if spread <= _NEGLIGIBLE:
                 ids = tuple(item.case_id for group in compared_groups for item in group)
                 outcome = f"{name} changes nothing, p50 is the same within {text.share(spread)}"
-                sentence, brief = (
-                    f"{case_set.text(ids)}: {outcome}",
-                    f"{len(ids):,} cases: {outcome}",
-                )
+                sentence = f"{case_set.text(ids)}: {outcome}"
+                brief = f"{len(ids):,} cases: {outcome}"
                 yield Insight("no_effect", sentence, ids, "boxes", brief)
 
 
@@ -362,10 +358,8 @@ def find_insights(
     those.
     """
     measurements = list(measurements)
-    all_facts, case_set = (
-        facts_of(measurements),
-        case_set or CaseSet([item.case for item in measurements]),
-    )
+    all_facts = facts_of(measurements)
+    case_set = case_set or CaseSet([item.case for item in measurements])
     shape_findings = [*moving_machine(measurements)]
     shape_findings += [notice for rule in _SHAPE_RULES for notice in rule(all_facts, case_set)]
     if contests is None:

@@ -137,17 +137,11 @@ class Curve:
         if self.quantity != "rate":
             return None
         pairs = zip(self.places(), self.cases, strict=True)
-        points = [
-            (knee_rate, p50)
-            for knee_rate, case_series in pairs
-            if (p50 := number(case_series, "latency_p50_us"))
-        ]
+        points = [(rate, p50) for rate, c in pairs if (p50 := number(c, "latency_p50_us"))]
         knee_rate = knee(points)
-        return (
-            knee_rate
-            if knee_rate is not None and knee_rate < max(rate for rate, _ in points)
-            else None
-        )
+        if knee_rate is None or knee_rate >= max(rate for rate, _ in points):
+            return None
+        return knee_rate
 
 
 def load_of(scenario: Scenario) -> float:
@@ -159,17 +153,12 @@ def curves(series: Sequence[Series]) -> list[Curve]:
     """Of at least three cases with figures each; one that broke its own protocol is among them."""
     groups: dict[tuple[str, ScenarioKind], list[Series]] = {}
     for case_series in series:
-        kind = case_series.case.scenario.kind
+        scenario = case_series.case.scenario
         has_figures = any(number(case_series, f"latency_{name}_us") for name in PERCENTILES)
-        if (
-            kind in _QUANTITIES
-            and load_of(case_series.case.scenario) > 0
-            and case_series.status == "ok"
-            and has_figures
-        ):
-            groups.setdefault((_without_load(case_series.case).case_id, kind), []).append(
-                case_series
-            )
+        has_load = scenario.kind in _QUANTITIES and load_of(scenario) > 0
+        if has_load and has_figures and case_series.status == "ok":
+            key = (_without_load(case_series.case).case_id, scenario.kind)
+            groups.setdefault(key, []).append(case_series)
     complete = {key: cases for key, cases in groups.items() if len(cases) >= FEWEST}
     details = differences([_without_load(cases[0].case) for cases in complete.values()])
     kinds = {kind for _, kind in complete if _QUANTITIES[kind] == "rate"}

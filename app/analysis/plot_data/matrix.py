@@ -151,25 +151,14 @@ def matrix(cases: Sequence[Case]) -> Matrix:
     ways = {c.case_id: Case("", c.runtime, options=c.options, host=c.host) for c in cases}
     down = {member.case_id: member for member in subjects.values()}
     column_members = {member.case_id: member for member in ways.values()}
-    row_details, column_details = (
-        differences(list(down.values())),
-        differences(list(column_members.values())),
-    )
+    row_details = differences(list(down.values()))
+    column_details = differences(list(column_members.values()))
     rows = {key: place for place, key in enumerate(down)}
     columns = {key: place for place, key in enumerate(column_members)}
     return Matrix(
         tuple(" ".join([models[member.model], *row_details[key]]) for key, member in down.items()),
-        tuple(
-            " ".join([member.runtime, *column_details[key]])
-            for key, member in column_members.items()
-        ),
-        {
-            case.case_id: (
-                rows[subjects[case.case_id].case_id],
-                columns[ways[case.case_id].case_id],
-            )
-            for case in cases
-        },
+        tuple(" ".join([m.runtime, *column_details[key]]) for key, m in column_members.items()),
+        {key: (rows[subjects[key].case_id], columns[ways[key].case_id]) for key in subjects},
     )
 
 

@@ -45,11 +45,8 @@ class Setting:
         """As the case has it; an option that it leaves to its runtime as the rounds told it."""
         if self.kind == "column":
             column_value = _column(series, self.name)
-            return (
-                ("none" if self.name in EMPTY_IS_VALUE else None)
-                if column_value == ""
-                else column_value
-            )
+            empty = "none" if self.name in EMPTY_IS_VALUE else None
+            return column_value or empty
         case_values = series.case.options if self.kind == "option" else series.case.axes
         if self.name in case_values:
             return str(case_values[self.name])
@@ -102,9 +99,7 @@ def _case_values(case: Case) -> dict[str, object]:
 
 
 def _setting(series: Sequence[Series], kind: SettingKind, name: str) -> Setting:
-    values = [
-        value for case_series in series if (value := Setting(kind, name, False).value(case_series))
-    ]
+    values = [value for c in series if (value := Setting(kind, name, False).value(c))]
     return Setting(kind, name, all(map(_is_number, values)))
 
 

@@ -208,10 +208,7 @@ class ControlBar(QWidget):
             return
         if in_line:
             controls = [sibling for sibling in self._controls if sibling.parentWidget() is self]
-            place = sum(
-                self._controls.index(sibling) < self._controls.index(control)
-                for sibling in controls
-            )
+            place = sum(self._controls.index(s) < self._controls.index(control) for s in controls)
             self._row.insertWidget(1 + place, control)
         else:
             self._column.addWidget(control)

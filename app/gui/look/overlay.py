@@ -56,12 +56,8 @@ class Overlay(QGraphicsObject):
         """The pixel row of a value on the y axis, or those of an array."""
         _, (low, high) = self._box.viewRange()
         rect = self._box.rect()
-        share = (value - low) / (high - low)
-        return (
-            rect.top() + share * rect.height()
-            if self._box.yInverted()
-            else (rect.bottom() - share * rect.height())
-        )
+        distance = (value - low) / (high - low) * rect.height()
+        return rect.top() + distance if self._box.yInverted() else rect.bottom() - distance
 
 
 def plot_font(points: float = 0.0, *, bold: bool = False) -> QFont:

@@ -180,9 +180,7 @@ def setting_columns(settings: Sequence[Setting], series: Sequence[Series]) -> li
 
 
 def _setting_column(setting: Setting, series: Sequence[Series]) -> SettingColumn:
-    least = min(
-        value for case_series in series if (value := setting.value(case_series)) is not None
-    )
+    least = min(value for c in series if (value := setting.value(c)) is not None)
     word = "An option" if setting.kind == "option" else "A size"
     hint = f"{word} of the case. In the filter: {setting.name}={least}"
     kind: Kind = "count" if setting.numeric else "text"
@@ -293,19 +291,14 @@ class Term:
         number = _number(self.value)
         if self.sign in _ORDERS:
             own_number = _number(str(cell_value))
-            return (
-                own_number is not None
-                and number is not None
-                and _ORDERS[self.sign](own_number, number)
-            )
+            if own_number is None or number is None:
+                return False
+            return _ORDERS[self.sign](own_number, number)
         if self.sign == ":":
             return _holds(_format_value(cell_value), self.value)
-        same = (
-            _number(str(cell_value)) == number
-            if number is not None
-            else _is(cell_value, self.value)
-        )
-        return same == (self.sign == "=")
+        if number is None:
+            return _is(cell_value, self.value) == (self.sign == "=")
+        return (_number(str(cell_value)) == number) == (self.sign == "=")
 
     def stands_in(self, text: str) -> bool:
         return _holds(text, self.value)
@@ -352,9 +345,9 @@ def _is(cell_value: str | float, value: str) -> bool:
 
 def _holds(text: str, value: str) -> bool:
     plain, plain_value = _plain(text), _plain(value)
-    return (
-        plain_value in plain if "*" not in plain_value else bool(re.search(_pattern(value), plain))
-    )
+    if "*" in plain_value:
+        return bool(re.search(_pattern(value), plain))
+    return plain_value in plain
 
 
 def _pattern(value: str) -> str:
