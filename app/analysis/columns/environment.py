@@ -19,7 +19,7 @@ from app.analysis.columns.family import (
     SampledCase,
     Text,
 )
-from app.analysis.columns.rounds import join_values
+from app.analysis.columns.rounds import join_values, maximum, minimum
 from app.cases.case import Case
 from app.cases.column import Row, Value
 from app.cases.round import RoundResult
@@ -127,8 +127,8 @@ class GpuSettings(Family, heading="GPU settings"):
             "gpu_uuid": join_values(state.uuid for state in states),
             "gpu_driver": join_values(state.driver for state in states),
             "gpu_link": join_values(state.link for state in states),
-            "gpu_power_limit_w": _minimum(state.power_limit_w for state in states),
-            "gpu_clock_limit_mhz": _minimum(state.clock_limit_mhz for state in states),
+            "gpu_power_limit_w": minimum(state.power_limit_w for state in states),
+            "gpu_clock_limit_mhz": minimum(state.clock_limit_mhz for state in states),
             "gpu_persistence": _all_true(state.persistence for state in states),
             "gpu_ecc": _all_true(state.ecc for state in states),
             "gpu_mig": _all_true(state.mig for state in states),
@@ -148,10 +148,6 @@ def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
         yield diagnostic("gpu_shared", processes=process_count)
     if row["gpu_persistence"] is False:
         yield diagnostic("gpu_persistence_off")
-
-
-def _minimum(values: Iterable[float | None]) -> float | None:
-    return min((value for value in values if value is not None), default=None)
 
 
 def _all_true(values: Iterable[bool | None]) -> Value:
@@ -287,8 +283,7 @@ class Interfering(OfSamples, heading="Interference"):
     @classmethod
     def of(cls, sampled: SampledCase) -> Row:
         interferences = [r.interference for r in sampled.rounds if r.interference is not None]
-        loads = [result.environment.get("load_1min") for result in sampled.rounds]
-        values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
+        values: Row = {"load_1min": maximum(r.environment.get("load_1min") for r in sampled.rounds)}
         if not interferences:
             return values
         return values | {
@@ -296,11 +291,9 @@ class Interfering(OfSamples, heading="Interference"):
             "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
             "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
             "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
-            "cpu_clock_min_mhz": min(_present(i.cpu_mhz_min for i in interferences), default=None),
-            "cpu_clock_max_mhz": max(_present(i.cpu_mhz_max for i in interferences), default=None),
-            "cpu_temperature_c": max(
-                _present(i.temperature_c for i in interferences), default=None
-            ),
+            "cpu_clock_min_mhz": minimum(i.cpu_mhz_min for i in interferences),
+            "cpu_clock_max_mhz": maximum(i.cpu_mhz_max for i in interferences),
+            "cpu_temperature_c": maximum(i.temperature_c for i in interferences),
             "outlier_causes": _cause_text(sampled.causes) if sampled.causes else None,
         }
 
@@ -343,7 +336,3 @@ def _rate(pairs: Iterable[tuple[int | None, Interference]]) -> float | None:
     """Of those that were counted, in a second."""
     counts = [(count, interference.seconds) for count, interference in pairs if count is not None]
     return sum(count for count, _ in counts) / sum(s for _, s in counts) if counts else None
-
-
-def _present(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]

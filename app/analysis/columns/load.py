@@ -20,6 +20,7 @@ from app.analysis.columns.family import (
     SampledCase,
     Text,
 )
+from app.analysis.columns.rounds import median
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import JUDGED
@@ -298,20 +299,17 @@ class Sustained(OfSamples, heading="Sustained rounds"):
         edges = [ends(item, case.condition.seconds) for item in samples if len(item.started_ns)]
         slower = [item.slower_after_s for item in edges if item.slower_after_s is not None]
         values: Row = {
-            f"sustained_{place}_{name}_us": _median(
-                getattr(item, f"{place}_{name}_us") for item in edges
-            )
+            f"sustained_{place}_{name}_us": median(getattr(e, f"{place}_{name}_us") for e in edges)
             for name in ("p50", "p99")
             for place in ("first", "last")
         }
         values |= {
-            f"sustained_{name}_ratio": _median(_sustained_ratios(edges, name))
+            f"sustained_{name}_ratio": median(_sustained_ratios(edges, name))
             for name in ("p50", "p99")
         }
         values["sustained_window"] = _window_text(edges[0].part_s)
-        values["sustained_slowdown_after_s"] = (
-            _median(slower) if 2 * len(slower) > len(edges) else None
-        )
+        is_usual = 2 * len(slower) > len(edges)
+        values["sustained_slowdown_after_s"] = median(slower) if is_usual else None
         parts_s = [item.part_s for item in edges]
         machine_values = [
             _machine_values(sampled.run, *item)
@@ -320,7 +318,7 @@ class Sustained(OfSamples, heading="Sustained rounds"):
         values_by_name = {
             name: [item[name] for item in machine_values if name in item] for name in _MACHINE_FACTS
         }
-        return values | {name: _median(numbers) for name, numbers in values_by_name.items()}
+        return values | {name: median(numbers) for name, numbers in values_by_name.items()}
 
 
 def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[Diagnostic]:
@@ -362,11 +360,6 @@ def _machine_values(
         for name in ("clock_mhz", "temperature_c")
         if (mean := _mean(getattr(r, name) for r in gpu if low <= r.time_ns <= high)) is not None
     }
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    numbers = [float(value) for value in values if value is not None]
-    return statistics.median(numbers) if numbers else None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -149,8 +149,8 @@ class Measurement(Family, heading="Measurement"):
             "compile_ms": median(r.phases_ms.get("compile") for r in rounds),
             "first_inference_ms": median(r.phases_ms.get("first_inference") for r in rounds),
             "harness_overhead_ns": median(result.harness_floor_ns for result in rounds),
-            "rss_peak_mib": _maximum(result.rss_peak_mb for result in fresh),
-            "device_memory_peak_mib": _maximum(r.device_memory_peak_mb for r in rounds),
+            "rss_peak_mib": maximum(result.rss_peak_mb for result in fresh),
+            "device_memory_peak_mib": maximum(r.device_memory_peak_mb for r in rounds),
         }
 
 
@@ -205,7 +205,13 @@ def median(values: Iterable[float | None]) -> float | None:
     return statistics.median(numbers) if numbers else None
 
 
-def _maximum(values: Iterable[float | None]) -> float | None:
+def minimum(values: Iterable[float | None]) -> float | None:
+    """Of those that are known; None without any."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def maximum(values: Iterable[float | None]) -> float | None:
+    """Of those that are known; None without any."""
     return max((value for value in values if value is not None), default=None)
 
 
