@@ -258,10 +258,7 @@ def as_imported(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summa
             else Estimate(None, None, "each sample is the mean of several calls")
             for name, figure in summary.figures.items()
         },
-        pooled={
-            name: pooled_figure if name in names else None
-            for name, pooled_figure in summary.pooled.items()
-        },
+        pooled={n: p if n in names else None for n, p in summary.pooled.items()},
         bounds={},
         early_stopping={},
         marks=(),
@@ -284,9 +281,7 @@ class OtherProgram(Family, heading="Imported results"):
         if origin is None:
             return {}
         families = (Latency, Arrival, Intervals, Precision, Bounds, Throughput)
-        other_names = [
-            name for family in families for name in family.names() if not _is_figure(name)
-        ]
+        other_names = [n for family in families for n in family.names() if not _is_figure(n)]
         return {
             **dict.fromkeys((*other_names, *_GRAPHLAP_COLUMNS)),
             **{name: value for name, value in origin.figures.items() if name in row},

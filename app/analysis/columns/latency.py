@@ -256,13 +256,11 @@ class Bounds(Family, heading="Bounds"):
         summary = data.latency
         if summary is None:
             return {}
-        values: Row = {
-            f"latency_{name}_upper_bound_us": bound.value for name, bound in summary.bounds.items()
-        }
+        bounds = summary.bounds.items()
+        values: Row = {f"latency_{name}_upper_bound_us": bound.value for name, bound in bounds}
         values["upper_bound_missing_reason"] = join_values(
-            f"{INTERVALS[name]}: {bound.absent}" for name, bound in summary.bounds.items()
-            if bound.absent
-        )  # fmt: skip
+            f"{INTERVALS[name]}: {bound.absent}" for name, bound in bounds if bound.absent
+        )
         if data.case.scenario.kind not in ("closed_loop", "multistream"):
             return values
         stopping = summary.early_stopping

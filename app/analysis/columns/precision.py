@@ -186,9 +186,8 @@ def shortfalls(
 def look_text(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """What a look came to: `p50 within 2.4 % (1 % asked): 3 more rounds`."""
     remaining = target_rounds(rule, rounds, summary) - len(rounds)
-    return (
-        f"{_reach_text(rule, summary)}: {more_rounds(remaining) if remaining else 'no more rounds'}"
-    )
+    more = more_rounds(remaining) if remaining else "no more rounds"
+    return f"{_reach_text(rule, summary)}: {more}"
 
 
 def _reach_text(rule: StoppingRule, summary: Summary) -> str:

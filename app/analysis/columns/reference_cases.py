@@ -104,10 +104,7 @@ def _pairing(baseline: str, measurements: Sequence[MeasuredCase]) -> Pairing:
     partners = baselines(baseline, [measurement.case for measurement in measurements])
     by_id = {measurement.case.case_id: measurement for measurement in measurements}
     names = labels([measurement.case for measurement in measurements])
-    candidates = (
-        Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
-        for case_id, partner in partners.items()
-    )
+    candidates = (Pair(names[c], by_id[p.case_id], by_id[c]) for c, p in partners.items())
     return pairing_of(candidates, partial(_obstacle, names=names))
 
 

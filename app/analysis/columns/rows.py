@@ -118,9 +118,7 @@ def statistics_of(
     starts_s = round_starts_s(timed_rounds)
     has_contention = is_contended(timed_rounds)
     blocks = block_rate(case, samples, starts_s, has_contention)
-    disturbances = outlier_warnings(
-        counts, sum(len(round_samples.started_ns) for round_samples in samples)
-    )
+    disturbances = outlier_warnings(counts, sum(len(s.started_ns) for s in samples))
     summary = summarise(
         samples, plan.quantiles, sampled.confidence, case.batcher, starts_s, has_contention
     )

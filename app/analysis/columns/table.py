@@ -15,9 +15,7 @@ from app.cases.column import GROUPS, Column, Group
 from app.cases.errors import PlanError, suggestion
 from app.cases.units import DEFAULT, name_of, percentile_of, with_default_percentiles
 
-COLUMNS: tuple[Column, ...] = tuple(
-    column for family in (*FAMILIES, *COMPARING) for column in family.columns
-)
+COLUMNS: tuple[Column, ...] = tuple(c for f in (*FAMILIES, *COMPARING) for c in f.columns)
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}
 NAMES: tuple[str, ...] = tuple(BY_NAME)
 MAIN: tuple[str, ...] = (

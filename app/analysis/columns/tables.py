@@ -62,11 +62,7 @@ def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row
 
 def _row(columns: Sequence[Column | None], line: Sequence[str]) -> Row:
     pairs = zip(columns, line, strict=False)
-    values = (
-        (definition.name, _value(definition, cell))
-        for definition, cell in pairs
-        if definition and cell
-    )
+    values = ((c.name, _value(c, cell)) for c, cell in pairs if c and cell)
     return Blank({name: value for name, value in values if value is not None})
 
 

@@ -75,10 +75,7 @@ def aa_result(run: Run, measurements: Sequence[MeasuredCase]) -> AAResult:
         if item.is_well and (figures := _pairs(item, name, run.manifest.seed))
     }
     by_id = {item.case.case_id: item for item in measurements}
-    resolutions = {
-        (case_id, name): clock_resolution(by_id[case_id], by_id[case_id], name)
-        for case_id, name in pairs
-    }
+    resolutions = {(c, n): clock_resolution(by_id[c], by_id[c], n) for c, n in pairs}
     wrong_sets = list(_wrong_verdicts(pairs, resolutions, rounds, total, plan.band))
     cases = tuple(
         _figure_of(

@@ -57,9 +57,7 @@ def merge_findings(
         return
     sorted_findings = sorted(findings, key=lambda finding: -finding.score)
     first = sorted_findings[0]
-    case_ids = dict.fromkeys(
-        i for finding in sorted_findings for i in (finding.case_id, *finding.other_ids)
-    )
+    case_ids = dict.fromkeys(i for f in sorted_findings for i in (f.case_id, *f.other_ids))
     sentence = brief = f"{case_set.text([first.case_id])}: {first.description}"
     if len(findings) > 1:
         label = case_set.text([finding.case_id for finding in findings])

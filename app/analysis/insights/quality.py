@@ -138,13 +138,10 @@ def _damage_issues(problems: Sequence[Problem], rows: int) -> Iterator[Issue]:
 def _status_issues(series: Sequence[Series], is_over: bool) -> Iterator[Issue]:
     groups: dict[str, list[Series]] = {}
     for case_series in series:
-        is_final = case_series.status in STATUSES and (
-            is_over or case_series.status not in INCOMPLETE
-        )
-        if is_final and (case_series.status not in WELL or is_invalid(case_series)):
-            groups.setdefault(
-                NOT_VALID if case_series.status == "ok" else case_series.status, []
-            ).append(case_series)
+        ending = case_series.status
+        is_final = ending in STATUSES and (is_over or ending not in INCOMPLETE)
+        if is_final and (ending not in WELL or is_invalid(case_series)):
+            groups.setdefault(NOT_VALID if ending == "ok" else ending, []).append(case_series)
     for status, cases in groups.items():
         reasons = {str(case_series.row.get("reason") or "") for case_series in cases}
         remedy = reasons.pop() if len(reasons) == 1 else "see the column Reason"
@@ -185,9 +182,7 @@ def _host_issues(
 ) -> Iterator[Issue]:
     """What is to be doubted of machines, each time of the rows of those that it holds for."""
     host_names = {str(case_series.row.get("host")) for case_series in timed_series}
-    hosts = {
-        name: environment for name, environment in environments.items() if name in host_names
-    } or environments
+    hosts = {n: e for n, e in environments.items() if n in host_names} or environments
     virtual = [name for name, host in hosts.items() if host.get("virtual_machine")]
     yield from _issues_per_host("virtual_machine", virtual, hosts, timed_series)
     unknown_hosts = [name for name, host in hosts.items() if host.get("governor") is None]

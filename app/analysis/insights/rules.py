@@ -53,9 +53,8 @@ def clear_winners(
             clock = ", simulated" if item.simulated else ", between hosts" * item.between_hosts
             description = f"{item.times:.2f} times as fast as the next, {item.second}{clock}"
             case_id = item.case_ids[0]
-            findings.setdefault(clock, {})[case_id] = Finding(
-                case_id, item.times, description, item.slower
-            )
+            finding = Finding(case_id, item.times, description, item.slower)
+            findings.setdefault(clock, {})[case_id] = finding
     for clock, by_id in findings.items():
         shared_text = f"at least {_CLEAR_RATIO:g} times as fast as any other{clock}"
         yield from merge_findings("best", "matrix", list(by_id.values()), case_set, shared_text)
@@ -193,13 +192,10 @@ def _by_batch(facts: Sequence[Fact]) -> Iterator[list[tuple[int, Fact]]]:
 
 def _batch_axis(model_facts: Sequence[Fact]) -> str:
     """The size that is the batch in all cases of a model; "" where none is."""
-    names = dict.fromkeys(name for fact in model_facts for name in fact.case.axes)
-    matches = (
-        n
-        for n in names
-        if all(fact.case.axes.get(n) == fact.number("batch_size") for fact in model_facts)
-    )
-    return next(matches, "")
+    for name in dict.fromkeys(name for fact in model_facts for name in fact.case.axes):
+        if all(fact.case.axes.get(name) == fact.number("batch_size") for fact in model_facts):
+            return name
+    return ""
 
 
 def settings_without_effect(
@@ -210,15 +206,11 @@ def settings_without_effect(
     Nothing of a group of which pairs of rounds have found one case slower than another: they see
     less than the intervals of single cases do.
     """
-    verdict_pairs = {
-        (item.case_ids[0], slower_id) for item in contests for slower_id in item.slower
-    }
+    verdict_pairs = {(item.case_ids[0], slower) for item in contests for slower in item.slower}
     for runtime in dict.fromkeys(item.case.runtime for item in facts):
         runtime_facts = [item for item in facts if item.case.runtime == runtime]
         options = dict.fromkeys(name for item in runtime_facts for name in item.options)
-        varied_options = [
-            n for n in options if len({item.options.get(n) for item in runtime_facts}) > 1
-        ]
+        varied_options = [n for n in options if len({f.options.get(n) for f in runtime_facts}) > 1]
         groups = {name: group_except(runtime_facts, option=name) for name in varied_options}
         groups["threads"] = group_except(runtime_facts, "threads")
         for name, compared_groups in groups.items():
@@ -273,9 +265,8 @@ def stalling(facts: Sequence[Fact], case_set: CaseSet) -> Iterator[Insight]:
         if stall and period and share is not None:
             stall_text = f"stalls of {text.latency(stall)} every {text.latency(period)}"
             description = f"{stall_text}, {text.share(share)} of the time"
-            cases.append(
-                (Finding(fact.case_id, share, description), disturbance(fact, 1e6 / period))
-            )
+            finding = Finding(fact.case_id, share, description)
+            cases.append((finding, disturbance(fact, 1e6 / period)))
     yield from _merge_by_disturbance(
         "stalls", "timeline", cases, case_set, "stalls at even distances"
     )
@@ -318,9 +309,7 @@ def _merge_by_disturbance(
     shared_text: str,
 ) -> Iterator[Insight]:
     """A sentence for the cases that nothing disturbed, and one for those that something did."""
-    yield from merge_findings(
-        kind, view, [finding for finding, cause in cases if not cause], case_set, shared_text
-    )
+    yield from merge_findings(kind, view, [f for f, c in cases if not c], case_set, shared_text)
     disturbed_findings = [
         replace(finding, description=f"{finding.description}, while {cause}: {_MACHINE_ADVICE}")
         for finding, cause in cases

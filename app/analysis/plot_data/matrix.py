@@ -82,9 +82,7 @@ def pivot(
     values = {c.key: number(c, figure) if c.key in ranked_keys else None for c in sorted_series}
     best = {place: _best(cases, values, highest=highest) for place, cases in places.items()}
     leads: dict[tuple[object, ...], float] = {}
-    rivals = {
-        place: (place[0], *comparison_key(case, (down, column_key))) for place, case in best.items()
-    }
+    rivals = {p: (p[0], *comparison_key(c, (down, column_key))) for p, c in best.items()}
     for place, case in best.items():
         if value := values[case.key]:
             leads[rivals[place]] = (max if highest else min)(leads.get(rivals[place], value), value)
@@ -113,9 +111,7 @@ def _values(
         setting, [v for item in all_series if (v := setting.value(item)) in distinct_values and v]
     )
     missing_names = [_NONE] if None in distinct_values else []
-    return [*ordered_names, *missing_names], {
-        key: value or _NONE for key, value in values_by_key.items()
-    }
+    return [*ordered_names, *missing_names], {k: v or _NONE for k, v in values_by_key.items()}
 
 
 def _best(cases: Sequence[Series], values: Mapping[str, float | None], *, highest: bool) -> Series:

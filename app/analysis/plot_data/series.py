@@ -269,9 +269,8 @@ def deltas(
 
     Nothing of a case that does other work: its ratio is no speed-up.
     """
-    ranked_ids = set(
-        map(id, ranked([*series, *baseline.run_series, *filter(None, [baseline.case_series])]))
-    )
+    candidates = [*series, *baseline.run_series, *filter(None, [baseline.case_series])]
+    ranked_ids = set(map(id, ranked(candidates)))
     pairs = [
         Pair(item.key, partner.measured, item.measured)
         for item in series

@@ -114,9 +114,7 @@ def _case_settings(series: Sequence[Series], kind: SettingKind) -> Iterator[Sett
         for case_series in series:
             group = case_series.runtime if kind == "option" else ""
             groups.setdefault(group, set()).add(setting.value(case_series))
-        values = {
-            value for group_values in groups.values() for value in group_values if value is not None
-        }
+        values = set[str | None]().union(*groups.values()) - {None}
         if max(map(len, groups.values() if kind == "option" else [values])) > 1:
             yield setting
 

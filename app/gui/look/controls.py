@@ -220,9 +220,7 @@ class ControlBar(QWidget):
         left = max(0, corner.x() + self.more.width() - self.panel.width())
         self.panel.move(left, corner.y())
         self.panel.show()
-        first = next(
-            (control for control in self._controls if control.parentWidget() is self.panel), None
-        )
+        first = next((c for c in self._controls if c.parentWidget() is self.panel), None)
         if first is not None:
             first.setFocus()
 

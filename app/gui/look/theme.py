@@ -50,9 +50,7 @@ class Theme:
 
 
 _TABLES = tomllib.loads(install_layout.asset("themes.toml").read_text("utf-8"))
-THEMES = {
-    name: Theme(name, **(table | {"hues": tuple(table["hues"])})) for name, table in _TABLES.items()
-}
+THEMES = {n: Theme(n, **(t | {"hues": tuple(t["hues"])})) for n, t in _TABLES.items()}
 LIGHT, DARK = THEMES["light"], THEMES["dark"]
 
 

@@ -137,10 +137,7 @@ def columns_of(series: Sequence[Series]) -> tuple[Column, ...]:
     """All columns, and after them those of percentiles that the plan of these cases chose."""
     row = next((case_series.row for case_series in series if "ci_method" in case_series.row), {})
     extra_columns = [column_of(name) for name in all_names([row])[len(NAMES) :]]
-    return (
-        *COLUMNS,
-        *(_column(extra_column) for extra_column in extra_columns if extra_column is not None),
-    )
+    return (*COLUMNS, *(_column(extra) for extra in extra_columns if extra is not None))
 
 
 def shown_unasked(key: str) -> bool:
@@ -234,11 +231,7 @@ def delta_columns(
                     f"verdict and the interval that decided it{correction}.",
                     "count",
                     _DELTA_WIDTH,
-                    {
-                        key: by_name[name]
-                        for key, by_name in deltas_by_key.items()
-                        if name in by_name
-                    },
+                    {k: b[name] for k, b in deltas_by_key.items() if name in b},
                 )
             )
     return tuple(columns)

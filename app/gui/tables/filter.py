@@ -121,9 +121,8 @@ class ResultsFilter(QAbstractProxyModel):
     @property
     def cases(self) -> int:
         """How many cases the filter lets through, folded or not."""
-        return sum(
-            len(entry.rows) for entry in self._shown_rows if isinstance(entry, Group)
-        ) or len(self._shown_rows)
+        grouped_count = sum(len(e.rows) for e in self._shown_rows if isinstance(e, Group))
+        return grouped_count or len(self._shown_rows)
 
     def passing(self) -> list[Series]:
         """The cases that the filter lets through, folded or not."""
@@ -138,10 +137,8 @@ class ResultsFilter(QAbstractProxyModel):
     def _source_changed(self, first: Index, last: Index) -> None:
         if self._text or self._sorted_by or self._group:
             self._arrange()
-        places = [
-            place for row in range(first.row(), last.row() + 1)
-            if (place := self._places.get(row)) is not None
-        ]  # fmt: skip
+        changed_rows = range(first.row(), last.row() + 1)
+        places = [self._places[row] for row in changed_rows if row in self._places]
         if places:
             right = self.columnCount() - 1
             self.dataChanged.emit(self.index(min(places), 0), self.index(max(places), right))
@@ -167,9 +164,7 @@ class ResultsFilter(QAbstractProxyModel):
 
     def _take(self, entries: list[Shown]) -> None:
         self._shown_rows = entries
-        self._places = {
-            entry: place for place, entry in enumerate(entries) if isinstance(entry, int)
-        }
+        self._places = {row: place for place, row in enumerate(entries) if isinstance(row, int)}
 
     def _arrange_rows(self) -> list[Shown]:
         series, search_terms = self._model.series, self._terms()
@@ -177,9 +172,7 @@ class ResultsFilter(QAbstractProxyModel):
         if search_terms:
             rows = [row for row in rows if self._model.fits(row, search_terms)]
         rows = self._model.sorted(rows, self._sorted_by, self._order)
-        group_setting = next(
-            (setting for setting in self._model.settings if setting.key == self._group), None
-        )
+        group_setting = next((s for s in self._model.settings if s.key == self._group), None)
         if group_setting is None:
             return [*rows]
         entries: list[Shown] = []
@@ -267,11 +260,8 @@ class ShownRows:
     def selected(self) -> list[Series]:
         """By the ranges that are selected: to ask for rows costs a question for each cell."""
         ranges = self._view.selectionModel().selection().toList()
-        return self._get_series(
-            sorted(
-                {r for row_range in ranges for r in range(row_range.top(), row_range.bottom() + 1)}
-            )
-        )
+        rows = {row for span in ranges for row in range(span.top(), span.bottom() + 1)}
+        return self._get_series(sorted(rows))
 
     def current(self) -> Series | None:
         """The case that the keyboard is on."""

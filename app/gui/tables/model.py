@@ -85,9 +85,7 @@ class ResultsModel(QAbstractTableModel):
         fresh, old = tuple(series), self.series
         self._differ(fresh)
         columns = (*columns_of(fresh), *setting_columns(self.settings, fresh), *self._deltas)
-        if columns != self.columns or [case_series.key for case_series in fresh] != [
-            case_series.key for case_series in old
-        ]:
+        if columns != self.columns or [s.key for s in fresh] != [s.key for s in old]:
             self.beginResetModel()
             self.series, self.columns = fresh, columns
             self._keys_by_word = _map_words(columns)

@@ -252,9 +252,7 @@ class ResultsTable(QWidget):
     def _tell_filter(self) -> None:
         """Which cases are left, where that has changed."""
         is_open = not self.filter_box.text().strip()
-        keys = (
-            None if is_open else frozenset(case_series.key for case_series in self.filter.passing())
-        )
+        keys = None if is_open else frozenset(s.key for s in self.filter.passing())
         if keys != self._passing:
             self._passing = keys
             self.filtered.emit(keys)
