@@ -33,9 +33,7 @@ HIGHER_IS_BETTER = (THROUGHPUT,)
 WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)
 """The judged figures whose verdicts are columns; those of other percentiles are in the tables of a
 comparison."""
-PERCENTILES: dict[str, str] = {
-    name_of(percentile): f"p{percentile_text(percentile)}" for percentile in DEFAULT
-}
+PERCENTILES: dict[str, str] = {name_of(p): f"p{percentile_text(p)}" for p in DEFAULT}
 """The name in columns, and as people write it."""
 INTERVALS: dict[str, str] = {MEAN: MEAN, **PERCENTILES}
 """The figures that have an interval, and how people write them."""

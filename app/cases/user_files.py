@@ -62,9 +62,7 @@ class UserFiles:
         further_inputs = tuple(map(_absolute, more_inputs))
         libraries = tuple(map(_absolute, custom_ops))
         digests = {name: _digest(path) for name, path in paths_by_field.items()}
-        digests |= {
-            f"inputs_{place}": _digest(path) for place, path in enumerate(further_inputs, 2)
-        }
+        digests |= {f"inputs_{n}": _digest(path) for n, path in enumerate(further_inputs, 2)}
         if libraries:
             digests["custom_ops"] = ",".join(map(_digest_of_library, libraries))
         return cls(

@@ -136,10 +136,7 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
     """
     unique = list(dict.fromkeys(models))
     parts = {model: Path(model).parts for model in map(original_of, unique)}
-    tails = {
-        model: [segments[-count:] for count in range(1, len(segments) + 1)]
-        for model, segments in parts.items()
-    }
+    tails = {m: [s[-count:] for count in range(1, len(s) + 1)] for m, s in parts.items()}
     models_with = Counter(chain.from_iterable(tails.values()))
     counts: Counter[str] = Counter()
     for model, segments in tails.items():

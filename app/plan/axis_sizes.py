@@ -125,9 +125,7 @@ def parts(
     has what is in it. PlanError for a file that can't be used, or not beside the rest of the plan.
     """
     conditions = {word: Condition.parse(word) for word in sweep.conditions}
-    fixed_words = tuple(
-        word for word, condition in conditions.items() if condition.kind != "shapes"
-    )
+    fixed_words = tuple(w for w, c in conditions.items() if c.kind != "shapes")
     if fixed_words:
         yield sweep.model_copy(update={"conditions": fixed_words}), subjects, NO_CONDITION
     for word, condition in conditions.items():

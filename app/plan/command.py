@@ -111,9 +111,7 @@ def single_case_plan(plan: Plan, case: Case) -> Plan:
     """`plan` is that of the run; a null twin is measured with the case that it belongs to."""
     words: dict[str, Any] = {d.key: (_word(d.key, getattr(case, d.name)),) for d in GRID}
     sizes = {} if case.batcher or case.condition.shapes else dict(case.axes)
-    size_lists: dict[str, Any] = {
-        key: (sizes.pop(name),) for name, key in _SIZES.items() if name in sizes
-    }
+    size_lists: dict[str, Any] = {k: (sizes.pop(n),) for n, k in _SIZES.items() if n in sizes}
     runtime = parse_spec(case.runtime).name
     sweep = Sweep(
         models=(original_of(case.model),),

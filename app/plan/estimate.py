@@ -121,17 +121,13 @@ def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
     budget_s = draft.budget_s or math.inf
     spreads_s = draft.lengths.spread_s, draft.lengths.contended_spread_s
     least_s, spread_s = (0.0, 0.0) if draft.is_search or not cases else spreads_s
-    shortest_s = max(
-        cases * minimum_rounds * shortest + minimum_rounds * sustained_s + first_s, least_s
-    )
-    longest_s = max(
-        cases * maximum_rounds * longest + maximum_rounds * sustained_s + first_s, spread_s
-    )
+    shortest_s = cases * minimum_rounds * shortest + minimum_rounds * sustained_s + first_s
+    longest_s = cases * maximum_rounds * longest + maximum_rounds * sustained_s + first_s
     return Estimate(
         cases,
         minimum_rounds,
-        min(budget_s, shortest_s + after_s),
-        min(budget_s, exports_s + longest_s + after_s + runs_s),
+        min(budget_s, max(shortest_s, least_s) + after_s),
+        min(budget_s, exports_s + max(longest_s, spread_s) + after_s + runs_s),
         exact,
         draft.is_search,
         exports_s,
@@ -194,6 +190,4 @@ def _axis_points(grid: Sweep, model: str) -> int:
 
 
 def _option_sets(grid: Sweep, runtime: str) -> int:
-    return math.prod(
-        len(values) for key, values in grid.options.items() if key.partition(".")[0] == runtime
-    )
+    return math.prod(len(v) for key, v in grid.options.items() if key.partition(".")[0] == runtime)

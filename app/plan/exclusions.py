@@ -109,9 +109,7 @@ def reject_exclusions(plan: Plan) -> None:
 
 def reject_without_effect(plan: Plan, typed_keys: Collection[str]) -> None:
     """PlanError for the first of the settings of a command line that does nothing in this plan."""
-    _reject(
-        plan, (row for row in EXCLUSIONS if row.typed in typed_keys and is_set(plan, row.typed))
-    )
+    _reject(plan, (r for r in EXCLUSIONS if r.typed in typed_keys and is_set(plan, r.typed)))
 
 
 def _reject(plan: Plan, rows: Iterator[Exclusion]) -> None:
@@ -205,7 +203,7 @@ _SINGLE_SHAPE_KEYS = (
     "profile_ops",
 )
 _CHECK_EXCLUSIONS = {
-    row.key: row for row in (*SWEEP_SETTINGS, *PLAN_SETTINGS) if "check" not in row.commands
+    r.key: r for r in (*SWEEP_SETTINGS, *PLAN_SETTINGS) if "check" not in r.commands
 }
 
 EXCLUSIONS: tuple[Exclusion, ...] = (

@@ -117,9 +117,7 @@ MINIMUM_GAPS = 3
 
 def reject_without_gaps(plan: Plan) -> None:
     """PlanError for a plan of which no curve over gaps can come."""
-    paced_scenarios = (
-        {t for t in sweep.scenarios if t.startswith("paced")} for sweep in plan.sweeps
-    )
+    paced_scenarios = ({t for t in s.scenarios if t.startswith("paced")} for s in plan.sweeps)
     if max(map(len, paced_scenarios)) < MINIMUM_GAPS:
         raise PlanError(
             "--plot draws latency over pauses, and the plan has fewer than three",
@@ -143,11 +141,7 @@ def expand(plan: Plan, remote_runtimes: Sequence[str] = ()) -> tuple[Case, ...]:
     user_files = _user_files_of(plan)
     with Outlines() as outlines:
         model_lists = [
-            [
-                subject
-                for text in sweep.models
-                for subject in resolve_models(text, user_files, outlines)
-            ]
+            [s for text in sweep.models for s in resolve_models(text, user_files, outlines)]
             for sweep in plan.sweeps
         ]
         reject_unfit_neighbours(plan, lambda name: resolve_models(name, NO_USER_FILES, outlines))
@@ -191,9 +185,8 @@ def _sweep_cases(
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = first_choices(plan, sweep)
-    default_names = [name for name in remote_runtimes if name in all_names()] or available_names(
-        plan.check
-    )
+    remote_names = [name for name in remote_runtimes if name in all_names()]
+    default_names = remote_names or available_names(plan.check)
     runtimes = list(grid_runtimes(sweep.runtimes, default_names))
     for text in sweep.runtimes:
         if text != AVAILABLE:
@@ -213,9 +206,8 @@ def _replica_cases(
 ) -> Iterator[Case]:
     """The cases of a grid whose replicas are options of its runtimes, which it names."""
     runtimes = sweep.runtimes
-    sweep = with_batcher(
-        plan, sweep, {model.model: model.batch for model in models if model.readable}
-    )
+    batch_axes = {model.model: model.batch for model in models if model.readable}
+    sweep = with_batcher(plan, sweep, batch_axes)
     reject_unknown_axes(sweep, models)
     for part, sized_subjects, condition in parts(sweep, models):
         for subject in with_sizes(part, sized_subjects):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +87,8 @@ def layers_of(options: argparse.Namespace) -> Layers:
         base = check_values(base)
     command = "check" if is_check else "study" if study is not None else "run"
     accepted_keys = frozenset(row.key for row in accepted_by(command))
-    files = [
-        file.restricted_to(accepted_keys)
-        for file in configurations(getattr(options, "config", None))
-    ]
+    all_files = configurations(getattr(options, "config", None))
+    files = [file.restricted_to(accepted_keys) for file in all_files]
     grid_values = with_all_runtimes(explicit_settings(options, "sweep"))
     return Layers(grid_values, plan_values, base, origin, files)
 
@@ -113,9 +111,7 @@ def plan_data(layers: Layers, study: str | None) -> dict[str, Any]:
         sweeps = [{"models": models or usual_models}]
     if study is not None:
         reject_fixed(study, grid_values)
-        default_runtimes = (
-            {"runtimes": defaults_of_grid["runtimes"]} if "runtimes" in defaults_of_grid else {}
-        )
+        default_runtimes = {k: v for k, v in defaults_of_grid.items() if k == "runtimes"}
         sweeps = [
             part
             for grid in sweeps
@@ -148,10 +144,7 @@ def with_all_runtimes(values: Mapping[str, Any]) -> dict[str, Any]:
     if "runtimes" not in values:
         return dict(values)
     name_lists = [all_names() if word == ALL_RUNTIMES else (word,) for word in values["runtimes"]]
-    return {
-        **values,
-        "runtimes": list(dict.fromkeys(name for names in name_lists for name in names)),
-    }
+    return {**values, "runtimes": list(dict.fromkeys(chain.from_iterable(name_lists)))}
 
 
 def _freedoms(plan_values: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,9 +214,7 @@ def origin_of(row: Setting, layers: Layers, base_grid: Mapping[str, Any] | None 
     else:
         sources = {"command line": layers.grid, layers.origin: base_grid}
         files = {file.origin: file.sweep for file in layers.files}
-    return next(
-        (name for name, values in {**sources, **files}.items() if row.key in values), "default"
-    )
+    return next((n for n, v in {**sources, **files}.items() if row.key in v), "default")
 
 
 def _line(row: Setting, value: Any, origin: str) -> str:

@@ -266,9 +266,7 @@ def _key_with_nul(value: Any, key: str = "plan") -> str | None:
         parts = [(key, part) for part in value]
     else:
         return None
-    return next(
-        (nested_key for name, part in parts if (nested_key := _key_with_nul(part, name))), None
-    )
+    return next((found for name, part in parts if (found := _key_with_nul(part, name))), None)
 
 
 EMPTY_GRID = Sweep.model_construct(models=())

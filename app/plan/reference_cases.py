@@ -65,9 +65,8 @@ def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]
         and case.case_id not in partners
         and baseline.strip(case).case_id not in rests
     ]
-    remaining = [
-        c for c in cases if c.case_id not in baseline_ids and c.case_id not in baseline_by_id
-    ]
+    paired_ids = baseline_ids | baseline_by_id.keys()
+    remaining = [case for case in cases if case.case_id not in paired_ids]
     return unpaired_cases, remaining
 
 
@@ -127,11 +126,7 @@ def _option_baseline(text: str) -> _Baseline | None:
         return parse_spec(case.runtime).name == name and current == value
 
     def remove_option(case: Case) -> Case:
-        rest = {
-            option_key: setting
-            for option_key, setting in case.options.items()
-            if option_key != option_name
-        }
+        rest = {n: value for n, value in case.options.items() if n != option_name}
         return replace(case, options=rest)
 
     return _Baseline(holds, remove_option)

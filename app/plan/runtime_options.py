@@ -70,18 +70,11 @@ def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
     The rows tell all options, those with their default too.
     """
     name = parse_spec(text).name
-    axes = {
-        key.partition(".")[2]: values
-        for key, values in sweep.options.items()
-        if key.partition(".")[0] == name
-    }
+    axes = {k.partition(".")[2]: v for k, v in sweep.options.items() if k.partition(".")[0] == name}
     options = {option.name: option for option in runtime(name).options_for(axes)}
     usual = {option.name: option.default for option in (*options.values(), *options_of(text))}
     for point in product(*axes.values()):
-        typed_values = {
-            option: options[option].parse(str(value))
-            for option, value in zip(axes, point, strict=True)
-        }
+        typed_values = {o: options[o].parse(str(v)) for o, v in zip(axes, point, strict=True)}
         yield {option: value for option, value in typed_values.items() if value != usual[option]}
 
 
@@ -119,9 +112,7 @@ def first_choices(plan: Plan, sweep: Sweep) -> Sweep:
     first = {key: getattr(sweep, key)[:1] for key in ("precisions", "threads", "batch_size")}
     begins = grid_runtimes(sweep.runtimes)[:1]
     names = {parse_spec(text).name for text in begins}
-    options = {
-        key: values[:1] for key, values in sweep.options.items() if key.partition(".")[0] in names
-    }
+    options = {k: v[:1] for k, v in sweep.options.items() if k.partition(".")[0] in names}
     return sweep.model_copy(update={**first, "runtimes": begins, "options": options})
 
 

@@ -32,9 +32,8 @@ def environments_of(plan: Plan) -> dict[str, str]:
     PlanError for a name that is not known, for one that nothing names, and for an interpreter in
     which no case can be measured.
     """
-    names = dict.fromkeys(
-        _environment_names(text for sweep in plan.sweeps for text in sweep.runtimes)
-    )
+    texts = (text for sweep in plan.sweeps for text in sweep.runtimes)
+    names = dict.fromkeys(filter(None, map(environment_of, texts)))
     for name in plan.environments:
         if name not in names:
             raise PlanError(
@@ -46,10 +45,6 @@ def environments_of(plan: Plan) -> dict[str, str]:
     for name, python in interpreters.items():
         asked(name, python)
     return interpreters
-
-
-def _environment_names(runtimes: Iterable[str]) -> Iterable[str]:
-    return filter(None, map(environment_of, runtimes))
 
 
 def missing_releases(plan: Plan) -> tuple[ReleaseEnvironment, ...]:

@@ -111,9 +111,7 @@ def adjust_grid(grid: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str,
     new_values["runtimes"] = list(grid_runtimes(new_values["runtimes"]))
     names = {parse_spec(spec).name for spec in new_values["runtimes"]}
     options = new_values.pop("options", {})
-    valid_options = {
-        key: values for key, values in options.items() if key.partition(".")[0] in names
-    }
+    valid_options = {k: v for k, v in options.items() if k.partition(".")[0] in names}
     return {**new_values, "options": valid_options} if valid_options else new_values
 
 
@@ -156,11 +154,7 @@ def _is_point(case: Case, grid: Sweep, fixed_settings: Collection[str]) -> bool:
         and str(case.scenario) in grid.scenarios
         and str(case.condition) in grid.conditions
         and case.batcher is None
-        and all(
-            size in allowed_sizes
-            for name, size in case.axes.items()
-            if (allowed_sizes := sizes.get(name))
-        )
+        and all(s in allowed_sizes for n, s in case.axes.items() if (allowed_sizes := sizes.get(n)))
         and all(
             value in grid.options.get(f"{parse_spec(case.runtime).name}.{name}", ())
             for name, value in case.options.items()
@@ -173,9 +167,8 @@ def with_devices(grid: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     several numbered devices here, a session on all of them and one on the first."""
     multi_device: list[str] = []
     for name in grid["runtimes"] if grid.get("replicas") else ():
-        definition = (
-            runtime(name) if name in registry.names() else None
-        )  # a device or an @ has its own
+        # A device or an @ has its own.
+        definition = runtime(name) if name in registry.names() else None
         if definition is None or SESSIONS not in definition.options:
             continue
         numbers = [device.key for device in definition.devices() if device.key.isdecimal()]

@@ -334,11 +334,7 @@ def environments(
     """What each host of these rows was; `told` is by the journals, of which those of a host that
     only began the run tell no row. Where they tell none it is the host that began the run."""
     initial, hosts = manifest.environment, {str(row.get("host")) for row in rows}
-    measured_hosts = {
-        host: environment for host, environment in recorded_hosts.items() if host in hosts
-    }
-    return (
-        measured_hosts
-        or recorded_hosts
-        or ({str(initial.get("host") or ""): initial} if initial else {})
-    )
+    measured_hosts = {name: host for name, host in recorded_hosts.items() if name in hosts}
+    if measured_hosts or recorded_hosts:
+        return measured_hosts or recorded_hosts
+    return {str(initial.get("host") or ""): initial} if initial else {}

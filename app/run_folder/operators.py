@@ -190,9 +190,8 @@ def compare_operators(run: Run) -> list[OperatorComparison]:
         if line is not None and line.file:
             work_case = replace(case, runtime="", options={})
             label = case_label(work_case, models).replace("  ", " ").strip()
-            groups.setdefault((label, line.clock), []).append(
-                (case, read_operators(run.path, line))
-            )
+            times = read_operators(run.path, line)
+            groups.setdefault((label, line.clock), []).append((case, times))
     return [
         _comparison(label, clock, entries)
         for (label, clock), entries in groups.items()

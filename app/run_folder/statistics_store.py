@@ -181,9 +181,7 @@ class StatisticsStore:
         """Of program and files, of their journals only these."""
         known = set(journals)
         states = sorted(
-            (name, *state)
-            for name, state in self._states.items()
-            if name in known or not _is_journal(name)
+            (n, *s) for n, s in self._states.items() if n in known or not _is_journal(n)
         )
         return text_digest(repr((self._program, states)).encode(errors="surrogateescape"))
 

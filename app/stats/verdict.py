@@ -528,10 +528,8 @@ class RoundPairs:
         change = difference(self.first, self.second, self.in_turn, self.resolution, self.variation)
         if change is None or not all(self.states):
             return change
-        return with_states(
-            change,
-            [difference([1.0] * len(s), s, True, self.resolution) for s in self.states],
-        )
+        states = [difference([1.0] * len(s), s, True, self.resolution) for s in self.states]
+        return with_states(change, states)
 
     @property
     def typical_difference(self) -> TypicalDifference | None:

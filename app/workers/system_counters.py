@@ -195,9 +195,7 @@ class Watch:
             for place, blocks in parts.items()
             for name, attribute in (("clock_mhz", "cpu_mhz"), ("temperature_c", "temperature_c"))
         }
-        return {
-            name: statistics.fmean(values) for name, values in values_by_column.items() if values
-        }
+        return {n: statistics.fmean(v) for n, v in values_by_column.items() if v}
 
     def _disturbances(self, highest_mhz: float | None) -> Iterator[Disturbance]:
         """The blocks in which anything was seen that slows runs down."""

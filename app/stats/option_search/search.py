@@ -321,9 +321,7 @@ class Search:
 
     def _has_cost(self, case: Case) -> bool:
         return not self.figures.exclusion_reason(case, self.number) and any(
-            self.figures.cost(measured_case, number)
-            for measured_case, number in self._measured_rounds
-            if measured_case.case_id == case.case_id
+            self.figures.cost(m, n) for m, n in self._measured_rounds if m.case_id == case.case_id
         )
 
     def _choose_lead(self, finalists: Sequence[Case]) -> bool:
