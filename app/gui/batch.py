@@ -27,8 +27,8 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class LogPanel(QPlainTextEdit):
     """`follow` names the file, `read_on` is called by the window's timer."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setReadOnly(True)
         self.setAccessibleName("log of the batch process")
         self.setPlaceholderText("The batch process writes here once a sweep runs.")
@@ -73,8 +73,8 @@ class LogPanel(QPlainTextEdit):
 class QueuePanel(QWidget):
     """A list over the control's queue."""
 
-    def __init__(self, control: RunControl, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, control: RunControl) -> None:
+        super().__init__()
         self._control = control
         self._queue = control.queue
         self.list = named(QListWidget(), "sweeps that wait")

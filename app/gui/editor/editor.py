@@ -41,8 +41,8 @@ from runtimes import registry
 class Footer(QFrame):
     """Its buttons can be pressed only while `ready`."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("footer")
         self.verdict = named(PlainLabel(wrap=True), "number of cases and expected time")
         run, queue, copy = map(QPushButton, ("Run", "Queue", "Copy command"))

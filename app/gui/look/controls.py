@@ -139,8 +139,8 @@ _SPACING_PX = 6
 class ControlBar(QWidget):
     """Takes the room that it is given; a control that its owner hides stays hidden."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._controls: list[QWidget] = []
         self._row = lay(QHBoxLayout(self), 1, spacing=_SPACING_PX)

@@ -33,7 +33,6 @@ from PySide6.QtWidgets import (
     QStyle,
     QTreeWidget,
     QTreeWidgetItem,
-    QWidget,
 )
 
 from app.gui.look.controls import children
@@ -89,8 +88,8 @@ class CaseRows(QTreeWidget):
     pointed = Signal(str)
     selected = Signal(list)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("series")
         self.setAccessibleName("Cases")
         self.setToolTip(

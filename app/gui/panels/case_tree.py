@@ -35,8 +35,8 @@ _MOST_ROWS = 4
 class BaselineList(QWidget):
     """What the series are held against, in the greys in which it is drawn."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._baselines: tuple[Baseline, ...] = ()
         self._theme: Theme | None = None
         tip = "What the series are held against."

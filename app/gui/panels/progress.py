@@ -30,8 +30,8 @@ _LARGEST_SHARE = 0.46
 class RoundBar(QProgressBar):
     """As wide as its text where there is room; a longer one loses its end, and has a tool tip."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, textVisible=True)
+    def __init__(self) -> None:
+        super().__init__(textVisible=True)
         self.setAccessibleName("rounds done")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_done(0, 1, "no run")
