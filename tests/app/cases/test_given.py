@@ -86,6 +86,7 @@ def test_each_further_file_of_inputs_makes_another_case(tmp_path: Path) -> None:
         for more in ([], [files[1]], [files[2]], [files[1], files[2]])
     ]
     assert all(first != second for first, second in combinations(known, 2))
+    assert list(known[-1]) == ["inputs", "inputs_2", "inputs_3"]
 
 
 def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:
