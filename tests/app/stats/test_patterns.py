@@ -77,10 +77,8 @@ RUNS, STALLS_ROUNDS = 4_000, 3
 
 def _find_stalls(*latencies_us: np.ndarray) -> Stalls | None:
     """By a clock that began long before the rounds."""
-    times_ns = [[times + 1e15 for times in back_to_back(own)] for own in latencies_us]
-    return stalls(
-        [Timed(*t, own, np.sort(own)) for t, own in zip(times_ns, latencies_us, strict=True)]
-    )
+    timed = ((*back_to_back(own), own) for own in latencies_us)
+    return stalls([Timed(a + 1e15, b + 1e15, own, np.sort(own)) for a, b, own in timed])
 
 
 @pytest.mark.parametrize("name", ONE_LEVEL)
