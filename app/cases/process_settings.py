@@ -45,6 +45,19 @@ class ProcessSettings:
             absent="all of the GPU's",
         ),
     ] = ""
+    huge_pages: Annotated[
+        Annotated[bool, Bounds()],
+        Setting(
+            help="have measuring processes allocate memory in huge pages",
+            form=Switch(),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Huge pages",
+            fold=PLACES_FOLD,
+            notes="So that [where pages lie](trust.md#huge-pages) makes no process slower than "
+            "another. Needs Linux and glibc 2.35.",
+        ),
+    ] = False
     lock_memory: Annotated[
         Annotated[bool, Bounds()],
         Setting(

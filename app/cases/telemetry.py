@@ -95,6 +95,7 @@ class Surroundings(TypedDict, total=False):
     scheduler: str | None
     threads: int
     memory_locked: bool | None
+    huge_page_fraction: float | None
     variables: Mapping[str, str]
     gpu: GpuState
     other_gpus: list[GpuState]

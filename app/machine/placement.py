@@ -1,4 +1,4 @@
-"""Placement of a process: its cores, its memory nodes, locked memory and real-time priority."""
+"""Placement of a process: cores, memory nodes, huge pages, locked memory, real-time priority."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ctypes
 import os
 import platform
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.cases.process_settings import HIGHEST_PRIORITY
@@ -121,6 +121,40 @@ def _cores(file: Path) -> set[int]:
         return set(listed(file.read_text("ascii")))
     except (OSError, ValueError):
         return set()
+
+
+_TUNABLES, _HUGE_PAGES = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
+_LEAST_GLIBC = (2, 35)
+_THP = "sys/kernel/mm/transparent_hugepage/enabled"
+_ROLLUP = Path("/proc/self/smaps_rollup")
+
+
+def with_huge_pages(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process whose malloc asks for transparent huge pages, and so returns
+    less of what it frees to the system; glibc reads it as the process starts."""
+    tunables = filter(None, (environ.get(_TUNABLES), _HUGE_PAGES))
+    return {**environ, _TUNABLES: ":".join(tunables)}
+
+
+def huge_pages_refusal(root: Path = Path("/")) -> str:
+    """Why a process started `with_huge_pages` has none here, or ""."""
+    name, release = "", "0"
+    with suppress(OSError, ValueError):  # of another C library
+        name, _, release = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    if name != "glibc" or tuple(map(int, release.split(".")[:2])) < _LEAST_GLIBC:
+        return "the C library is not glibc 2.35 or later"
+    if (text_of(root / _THP) or "[never]").endswith("[never]"):
+        return f"/{_THP} has neither madvise nor always"
+    return ""
+
+
+def huge_page_fraction() -> float | None:
+    """Which fraction of this process's own memory is in huge pages; None where the system does not
+    tell."""
+    lines = [line.split() for line in (text_of(_ROLLUP) or "").splitlines()]
+    kilobytes = {name: int(value) for name, value, unit in lines[1:] if unit == "kB"}
+    own = kilobytes.get("Anonymous:")
+    return kilobytes.get("AnonHugePages:", 0) / own if own else None
 
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from app.machine.child import Bell, Child, started
@@ -25,9 +25,9 @@ _LONGEST = 64
 
 class Template:
     """`served` are the ids of the cases that it has served; it imports `engine`, "" for none, as
-    for so many `threads`."""
+    for so many `threads`, in this environment."""
 
-    def __init__(self, engine: str, threads: int) -> None:
+    def __init__(self, engine: str, threads: int, environ: Mapping[str, str] = os.environ) -> None:
         self.served: set[str] = set()
         self._exit_codes: dict[int, int] = {}
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -35,7 +35,7 @@ class Template:
         with theirs:
             command = install_layout.command("app.workers.template", engine, str(threads))
             nothing = subprocess.DEVNULL
-            process = started(command, stdin=theirs, stdout=nothing, stderr=nothing)
+            process = started(command, environ, stdin=theirs, stdout=nothing, stderr=nothing)
         weakref.finalize(self, _end, self._socket, process)
 
     def fork(self, bell: Bell) -> Child | None:

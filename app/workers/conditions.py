@@ -15,6 +15,8 @@ from app.machine.placement import (
     as_list,
     bind_memory,
     held_back_share,
+    huge_page_fraction,
+    huge_pages_refusal,
     keep_to,
     lock_memory,
     memory_locked,
@@ -55,10 +57,14 @@ def reject_crowd(threads: int, result: RoundResult) -> None:
 
 def hold_memory(job: MeasureJob, result: RoundResult) -> dict[str, Any]:
     """What `result` says anew of its environment and its warnings, memory locked if asked for."""
-    why = lock_memory() if job.asked.lock_memory else ""
-    warnings = (diagnostic("memory_not_locked", error=why),) if why else ()
+    refusals = {
+        "memory_not_locked": lock_memory() if job.asked.lock_memory else "",
+        "huge_pages_refused": huge_pages_refusal() if job.asked.huge_pages else "",
+    }
+    memory = {"memory_locked": memory_locked(), "huge_page_fraction": huge_page_fraction()}
+    warnings = (diagnostic(code, error=why) for code, why in refusals.items() if why)
     return {
-        "environment": {**result.environment, "memory_locked": memory_locked()},
+        "environment": {**result.environment, **memory},
         "warnings": (*result.warnings, *warnings),
     }
 

@@ -16,7 +16,7 @@ from importlib import import_module
 from tests.benchmarks import tables
 
 _MODULES = {
-    "comparisons": ("against", "gate", "openvino", "slices", "slowdown", "turns"),
+    "comparisons": ("against", "gate", "openvino", "pages", "slices", "slowdown", "turns"),
     "costs": ("export", "fpga", "share", "start"),
     "coverage": ("capacity", "intervals", "queueing", "spread", "stopping", "stretches", "tuner"),
     "gui": ("gui_acts", "gui_pairs", "gui_window"),

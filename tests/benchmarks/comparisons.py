@@ -73,6 +73,22 @@ def turns(tries: int = 10) -> None:
                 _compare(network, folder, "little", (tries + 2) // 4, fine)
 
 
+def pages(tries: int = 3) -> None:
+    """The starter's two models that are larger than the caches, with and without --huge-pages in
+    turn: of each try the p50 and by how much its interval reaches beyond it, faults a second."""
+    words = ("run", "lstm_large", "char_cnn", "--quiet", "--preset", "brief")
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, more in product(range(tries), ((), ("--huge-pages",))):
+            out = f"{number}{len(more)}"
+            graphlap(*words, *more, "--out", out, cwd=Path(scratch))
+            for row in rows_of(Path(scratch) / out):
+                ends = ("", "ci_low_", "ci_high_")
+                p50, low, high = (float(row[f"latency_p50_{end}us"]) for end in ends)
+                reach, faults = max(p50 / low, high / p50) - 1, float(row["page_faults_per_s"])
+                case = f"{row['model']} {row['runtime']} {' '.join(more) or 'as usual'}"
+                print(f"{case}: {p50:,.0f} us, +-{100 * reach:.1f} %, {faults:,.0f} faults/s")
+
+
 def _compare(network: str, folder: Path, name: str, tries: int, words: Sequence[str]) -> None:
     """Print each verdict of the graph of this name, then how often there was which."""
     counts = Counter[str]()

@@ -44,6 +44,8 @@ class Placement(Family, heading="Placement"):
     """The nodes of memory that these cores belong to."""
     memory_locked = Flag()
     """Whether it was locked into memory while it was timed."""
+    huge_page_fraction = Number("Huge pages")
+    """The smallest fraction of its own memory that was in huge pages as it began to be timed."""
     scheduler = Text()
     """How it was scheduled: other, or fifo with its priority."""
     attempts = Count()
@@ -57,6 +59,7 @@ class Placement(Family, heading="Placement"):
             "cores": join_values(as_list(e.get("affinity", ())) for e in environments),
             "numa_node": join_values(as_list(e.get("numa_nodes", ())) for e in environments),
             "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
+            "huge_page_fraction": minimum(e.get("huge_page_fraction") for e in environments),
             "attempts": max((r.attempt for r in data.rounds if r.samples), default=None),
             "scheduler": join_values(str(e.get("scheduler") or "") for e in environments),
         }
@@ -296,6 +299,18 @@ class Interfering(OfSamples, heading="Interference"):
             "cpu_temperature_c": maximum(i.temperature_c for i in interferences),
             "outlier_causes": _cause_text(sampled.causes) if sampled.causes else None,
         }
+
+
+MOST_FAULTS_PER_S = 10_000.0
+"""One takes up to two microseconds on a virtual machine, so that these are a hundredth or two of
+the time."""
+
+
+def fault_warnings(row: Row) -> Iterator[Diagnostic]:
+    """Whether the runs take memory from the system over and over."""
+    faults_per_s = row["page_faults_per_s"]
+    if isinstance(faults_per_s, float) and faults_per_s > MOST_FAULTS_PER_S:
+        yield diagnostic("page_faults", faults=round(faults_per_s))
 
 
 def is_contended(rounds: Sequence[RoundResult]) -> bool:

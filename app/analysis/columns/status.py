@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from app.analysis.columns.environment import engine_warnings, gap_warnings, gpu_warnings
+from app.analysis.columns.environment import (
+    engine_warnings,
+    fault_warnings,
+    gap_warnings,
+    gpu_warnings,
+)
 from app.analysis.columns.family import CaseData, Family, Flag, Higher, Text
 from app.analysis.columns.load import load_warnings, sustained_warnings
 from app.analysis.columns.precision import shortfalls
@@ -127,6 +132,7 @@ def row_diagnostics(data: CaseData, row: Row) -> Iterator[Diagnostic]:
         yield from summary.warnings
         yield from gap_warnings(case, row)
         yield from engine_warnings(rounds)
+        yield from fault_warnings(row)
         yield from data.disturbed
         yield from sustained_warnings(case, rounds)
         yield from gpu_warnings(case, row)

@@ -64,6 +64,7 @@ class RunSettings(CheckSettings, total=False):
     send_code: bool
     insecure_cluster: bool
     device_memory_limit: str
+    huge_pages: bool
     lock_memory: bool
     realtime: int
     tolerance: str | float

@@ -23,6 +23,7 @@ from app.machine.placement import (
     as_list,
     held_back_share,
     highest_realtime,
+    huge_pages_refusal,
     lock_memory,
     nodes_of,
     unlock_memory,
@@ -84,6 +85,8 @@ def permissions() -> Iterator[tuple[str, str]]:
         yield f"NUMA node {node}", f"cores {as_list({c for c in cores if node in nodes_of({c})})}"
     if not nodes:
         yield "NUMA node", "not reported"
+    refusal = huge_pages_refusal()
+    yield "--huge-pages", f"not available: {refusal}" if refusal else "available"
     yield "--lock-memory", _lock_memory_text()
     yield "--realtime", _realtime_text()
 

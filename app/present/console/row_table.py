@@ -130,6 +130,9 @@ def shared_settings(rows: Sequence[Row]) -> str:
     first, *rest = [set(pairs_in(row["axes"]).items()) for row in measured_rows]
     sizes = sorted(first.intersection(*rest))
     words += [f"{name} {size}" for name, size in sizes if name not in ("batch", "sequence")]
+    on_wall = [row["huge_page_fraction"] for row in measured_rows if row["clock"] == "wall"]
+    if least := min((number_of(fraction) or 0.0 for fraction in on_wall), default=0.0):
+        words.append(f"huge pages ({text.share(least)} of memory or more)")
     return f"every measured case: {', '.join(words)}" if words else ""
 
 

@@ -29,7 +29,7 @@ from runtimes import registry
 LOCK_WAIT_S = 60.0
 """A machine that measures for somebody else is waited for so long."""
 _LOOK_S = 0.25
-_LAUNCHERS = re.compile("(BLIS|GOMP|KMP|MALLOC|MKL|NUMEXPR|OMP|OPENBLAS|VECLIB)_")
+_LAUNCHERS = re.compile("(BLIS|GLIBC|GOMP|KMP|MALLOC|MKL|NUMEXPR|OMP|OPENBLAS|VECLIB)_")
 """Of what launchers set for engines' threads and memory, which a share goes without."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -10,7 +11,7 @@ from typing import Self
 import psutil
 
 from app.machine.child import Bell, Child, Unstarted, Worker
-from app.machine.placement import keep_to, on_cores, usable_cores
+from app.machine.placement import keep_to, on_cores, usable_cores, with_huge_pages
 from app.machine.telemetry import Telemetry, Watch
 from app.machine.template import Template
 from app.plan.capabilities import KINDS
@@ -37,9 +38,11 @@ class ThisMachine:
         commands: Mapping[str, Sequence[str]] | None = None,
         cores: Collection[int] = (),
         environments: Mapping[str, str] = MappingProxyType({}),
+        huge_pages: bool = False,
     ) -> None:
         self.telemetry = telemetry or Telemetry()
         self._commands, self._environments = commands or {}, environments
+        self._environ = with_huge_pages(os.environ) if huge_pages else os.environ
         self.bell = Bell()
         self._idle: dict[str, list[Worker]] = {}
         self._prepared_workers: dict[str, Worker] = {}
@@ -108,17 +111,18 @@ class ThisMachine:
 
     def _start_template(self, key: tuple[str, int]) -> Template:
         with on_cores(self._cores or self._usable):
-            return Template(*key)
+            return Template(*key, self._environ)
 
     def _start_worker(self, kind: str, environment: str = "") -> Worker:
         command = self._commands.get(kind) or install_layout.command(
             KINDS[kind].module, python=self._environments[environment] if environment else ""
         )
         try:
-            if not self._cores:
-                return Child(command, self.bell)
-            with on_cores(self._usable if kind == "export" else self._cores):
-                return Child(command, self.bell)
+            if kind == "export":
+                with on_cores(self._usable):
+                    return Child(command, self.bell)
+            with on_cores(self._cores or self._usable):
+                return Child(command, self.bell, self._environ)
         except OSError as error:  # an environment's interpreter may go while a sweep runs
             return Unstarted(error)
 

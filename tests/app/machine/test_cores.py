@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from app.machine.placement import (
     as_list,
     cores_online,
+    huge_pages_refusal,
     listed,
     nodes_of,
     nodes_with_memory,
     on_cores,
     usable_cores,
+    with_huge_pages,
 )
 
 
@@ -94,3 +96,19 @@ def test_memory_that_is_bound_lies_on_its_node_by_the_kernels_own_account() -> N
     if "not permitted" in why:
         pytest.skip("a container may forbid it")
     assert (why, lies_there) == ("bound", "True")
+
+
+def test_huge_pages_take_a_kernel_that_has_them_and_keep_what_malloc_was_told(
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "sys/kernel/mm/transparent_hugepage/enabled"
+    state.parent.mkdir(parents=True)
+    for text in ("always madvise [never]\n", "always [madvise] never\n"):
+        state.write_text(text)
+        refusal = huge_pages_refusal(tmp_path)
+        assert bool(refusal) or "[madvise]" in text
+    assert huge_pages_refusal(tmp_path / "none")
+    own, tunable = "glibc.malloc.arena_max=2", "glibc.malloc.hugetlb=1"
+    for before, after in ((own, f"{own}:{tunable}"), ("", tunable)):
+        environ = with_huge_pages({"GLIBC_TUNABLES": before, "HOME": "/"})
+        assert environ == {"GLIBC_TUNABLES": after, "HOME": "/"}

@@ -15,6 +15,7 @@ import pytest
 from app.analysis.columns.rows import Rows
 from app.cases.round import FORKED
 from app.machine.child import Bell, Child
+from app.machine.placement import huge_pages_refusal
 from app.machine.template import Template
 from app.runs.reader import read_run
 from app.sweep.work.local_executor import ThisMachine
@@ -42,8 +43,8 @@ def test_rounds_after_the_first_are_forks_where_cases_share_a_template(tmp_path:
     pids = children()
     paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "ab"]
     words = ("--runtimes", "fake", "--rounds", "2", "--preset", "glance")
-    for name, models in (("two", paths), ("one", paths[:1])):
-        code, _, errors = run("run", *models, *words, "--out", str(tmp_path / name))
+    for name, models, more in (("two", paths, ("--huge-pages",)), ("one", paths[:1], ())):
+        code, _, errors = run("run", *models, *words, *more, "--out", str(tmp_path / name))
         assert code == 0, errors
     two, one = (read_run(tmp_path / name) for name in ("two", "one"))
     for case in two.cases:
@@ -54,6 +55,21 @@ def test_rounds_after_the_first_are_forks_where_cases_share_a_template(tmp_path:
     peaks = [two.rounds_of(case)[0].rss_peak_mb for case in two.cases]
     assert [m.row["rss_peak_mib"] for m in Rows().measured(two)] == peaks
     assert children() <= pids
+
+
+@pytest.mark.skipif(bool(huge_pages_refusal()), reason="the system has no huge pages for malloc")
+def test_every_process_that_measures_has_huge_pages_if_asked_for(tmp_path: Path) -> None:
+    paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "ab"]
+    words = ("--runtimes", "fake", "--rounds", "2", "--preset", "glance", "--huge-pages")
+    code, out, errors = run("run", *paths, *words, "--out", str(tmp_path / "run"))
+    assert code == 0, errors
+    assert "huge pages (" in " ".join(out.split())
+    result = read_run(tmp_path / "run")
+    for measured in Rows().measured(result):
+        rounds = result.rounds_of(measured.case)
+        fractions = [one.environment["huge_page_fraction"] or 0.0 for one in rounds]
+        assert len(fractions) == 2 and min(fractions) > 0.0
+        assert measured.row["huge_page_fraction"] == min(fractions)
 
 
 def test_forks_end_with_their_template_stopped_ones_too(bell: Bell) -> None:

@@ -88,6 +88,16 @@ def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> Non
     assert priority.parameters["priority"] == 3
 
 
+@pytest.mark.parametrize("why", ["", "switched off"])
+def test_huge_pages_that_are_not_to_be_had_are_told(measure: Measure, why: str) -> None:
+    patch = f"import app.workers.conditions as c; c.huge_pages_refusal = lambda: {why!r}"
+    asked = ProcessSettings(huge_pages=True)
+    result, records, _ = measure("fake", asked=asked, said_first=patch)
+    assert result.status == "ok" and len(records) > 0
+    refusal = diagnostic("huge_pages_refused", error=why)
+    assert (refusal in result.warnings) is bool(why)
+
+
 def test_cores_that_are_gone_since_are_not_claimed_and_the_batch_process_on_them_told(
     measure: Measure,
 ) -> None:

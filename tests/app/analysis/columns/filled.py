@@ -59,6 +59,7 @@ FACTS = {
 }
 ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16", "3g.40gb")
 PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
+PLACE["huge_page_fraction"] = 0.75
 INTERFERENCE = Interference(
     seconds=9.0,
     steal_share=0.01,

@@ -61,6 +61,7 @@ HERE: Surroundings = {
     "numa_nodes": [0],
     "scheduler": "fifo 10",
     "memory_locked": True,
+    "huge_page_fraction": 0.75,
 }
 
 
@@ -71,29 +72,35 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
 @pytest.mark.parametrize(
     ("rounds", "told"),
     [
-        ([measured(), measured()], ("2-3", "0", True, "fifo 10", 1)),
+        ([measured(), measured()], ("2-3", "0", True, 0.75, "fifo 10", 1)),
         (
             [
                 measured(),
                 replace(
-                    measured(affinity=[5], numa_nodes=[1], scheduler="other", memory_locked=False),
+                    measured(
+                        affinity=[5],
+                        numa_nodes=[1],
+                        scheduler="other",
+                        memory_locked=False,
+                        huge_page_fraction=0.5,
+                    ),
                     attempt=3,
                 ),
             ],
-            ("2-3; 5", "0; 1", False, "fifo 10; other", 3),
+            ("2-3; 5", "0; 1", False, 0.5, "fifo 10; other", 3),
         ),
         (
             [RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})],
-            ("1", None, None, None, 1),
+            ("1", None, None, None, None, 1),
         ),
-        ([], (None,) * 5),
+        ([], (None,) * 6),
     ],
     ids=["alike", "one had less", "not told", "none"],
 )
 def test_rounds_alike_are_told_once_and_one_that_had_less_shows(
     rounds: list[RoundResult], told: tuple[object, ...]
 ) -> None:
-    names = ("cores", "numa_node", "memory_locked", "scheduler", "attempts")
+    names = ("cores", "numa_node", "memory_locked", "huge_page_fraction", "scheduler", "attempts")
     columns = Placement.fill(of_rounds(rounds), {})
     assert tuple(columns[name] for name in names) == told and len(columns) == len(names)
 
@@ -133,6 +140,9 @@ def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> No
     )
     assert row["involuntary_switches_per_s"] == pytest.approx(60 / 5.0)
     assert row["page_faults_per_s"] == 0.0
+    for faults in (10_000, 10_001):
+        other = told_by(tmp_path / str(faults), replace(UNDISTURBED, minor_faults=faults))
+        assert ("page_faults" in codes(diagnostics_of(other))) is (faults > 10_000)
     assert (row["outliers"], row["outlier_causes"]) == (6, "switch 2, unseen 4")
     assert row["cpu_temperature_c"] == 70.0
     expected = diagnostic("outliers_from_context_switches", outliers=2, all=6)
