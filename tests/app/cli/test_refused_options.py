@@ -68,28 +68,6 @@ def test_what_a_command_does_not_read_is_refused(
         assert not capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "runs/nets",
-        "--models mlp --rounds 3 --budget 2m",
-        "doctor --cluster tcp://a:8786 --insecure-cluster",
-        "compare a b --threshold 3% --fail-on slower -f markdown --json v --junit w",
-        "history runs --threshold 3% --fail-on slower --any-host --json v --csv w --plot x",
-        "import a.json --out b --export csv --sort p99",
-        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
-        "--fail-on slower -f markdown --json verdicts.json --junit j.xml --against stored",
-        "check --models mlp -f markdown --strict --out a",
-        f"{MEASURE} --baseline fake --fail-on slower --json v --junit w --plot x --strict",
-        f"{MEASURE} --suite layers --batch 1,8 --rounds 3 --preset quick --option fake.wait=sleep "
-        "--threads 1 --budget 2m --out a --export csv",
-    ],
-)
-def test_what_a_command_reads_is_taken(line: str) -> None:
-    understood(line)
-
-
 SETTLED = [
     setting
     for setting in SETTINGS

@@ -34,17 +34,6 @@ from tests.app.sweep.sweeps import write_add_graph
         ({"axes": {"width": 5}}, "axes", {"width": (5,)}),
         ({"options": {"fake.latency_us": 5}}, "options", {"fake.latency_us": (5,)}),
         ({"scenarios": "poisson:200/s"}, "scenarios", ("poisson:200/s",)),
-    ],
-)
-def test_values_of_each_grid(settings: dict[str, Any], key: str, value: object) -> None:
-    plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", **settings}, {})
-    assert getattr(plan.sweeps[0], key) == value
-    assert plan.sweeps[0].runtimes == ("fake",)
-
-
-@pytest.mark.parametrize(
-    ("settings", "key", "value"),
-    [
         ({"time_limit_s": "2m"}, "time_limit_s", 120.0),
         ({"ci_width": "p50=1%"}, "precise", {"p50": 0.01}),
         ({"preset": "brief"}, "profile", "brief"),
@@ -52,9 +41,11 @@ def test_values_of_each_grid(settings: dict[str, Any], key: str, value: object) 
         ({"inputs": Path("a.npz")}, "inputs", ("a.npz",)),
     ],
 )
-def test_values_of_the_whole_plan(settings: dict[str, Any], key: str, value: object) -> None:
+def test_a_value_becomes_the_plans(settings: dict[str, Any], key: str, value: object) -> None:
     plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", **settings}, {})
-    assert getattr(plan, key) == value
+    holder = plan if key in type(plan).model_fields else plan.sweeps[0]
+    assert getattr(holder, key) == value
+    assert plan.sweeps[0].runtimes == ("fake",)
 
 
 @pytest.mark.parametrize(

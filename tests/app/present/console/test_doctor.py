@@ -17,7 +17,6 @@ from app.cli.cache import cache_table, clear_cache
 from app.machine.placement import as_list, usable_cores
 from app.machine.release_environments import PINNED
 from app.present.console.doctor import doctor, probe_all
-from app.present.console.streams import ERROR_FILE, take_error_file
 from app.present.terminal import as_text
 from app.sweep.remote.carriers import COMMAND_VARIABLE
 from exporters import install_layout
@@ -201,22 +200,3 @@ def test_all_of_a_cache_is_told_and_cleared_unless_a_plan_runs(small_cache: Path
     assert "freed 10.0 MiB" in text and "exports 0\nfiles 0\n" in text
     assert not (small_cache / "engines").exists()
     assert not (small_cache / "environments" / "onnxruntime-1.20").exists()
-
-
-def test_a_cause_that_holds_a_colon_comes_back_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plan, file = tmp_path / "nets.toml", tmp_path / "error.json"
-    plan.write_text('[[sweeps]]\nmodels = ["mlp"]\nmodls = ["mlp"]\n')
-    monkeypatch.setenv(ERROR_FILE, str(file))
-    assert main(["--headless", "--plan", str(plan)]) == 2
-    error = take_error_file(file)
-    assert error is not None
-    assert "nets.toml: " in error.cause and "modls" in error.cause
-    assert error.remedy.startswith("did you mean")
-    assert capsys.readouterr().err == f"graphlap: {error}\n"
-    assert not file.exists()
-    monkeypatch.delenv(ERROR_FILE)
-    monkeypatch.chdir(tmp_path)
-    assert main(["--headless", "--plan", "none.toml"]) == 2
-    assert [path.name for path in tmp_path.iterdir()] == [plan.name], "nobody waits for it"

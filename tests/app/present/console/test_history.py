@@ -106,30 +106,20 @@ def test_machines_are_not_mixed_unless_that_is_asked(
     assert "host0" not in mixed_output and "fewer than 10 runs in" not in mixed_output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["history", "absent"], "absent is no folder"),
-        (["history", "."], ". has no run folder that can be read"),
-        (
-            ["history", "runs", "--plot", "absent/x.svg"],
-            "--plot absent/x.svg: its folder is not there",
-        ),
-    ],
-)
 def test_a_mistake_is_one_sentence(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if "runs" in arguments:
-        night_at(tmp_path / "runs" / "one", 0)
+    night_at(tmp_path / "runs" / "one", 0)
+    (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    errors = capsys.readouterr().err
-    assert sentence in errors and errors.count("\n") == 1
+    for words, sentence in (
+        ("absent", "absent is no folder"),
+        ("empty", "empty has no run folder that can be read"),
+        ("runs --plot absent/x.svg", "--plot absent/x.svg: its folder is not there"),
+    ):
+        assert main(["history", *words.split()]) == 2
+        errors = capsys.readouterr().err
+        assert sentence in errors and errors.count("\n") == 1
 
 
 def gated(
