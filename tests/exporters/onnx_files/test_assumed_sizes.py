@@ -10,7 +10,6 @@ import pytest
 from onnx import TensorProto, helper
 
 from exporters.onnx_files.outline import read_skeleton
-from exporters.types import TEXT
 from tests.exporters.support import graph, model_of, nodes_of, runs, sized, tensor
 from tests.files.language import open_head
 
@@ -29,10 +28,8 @@ RECURRENT = {"w": weight(1, 9, 7), "r": weight(1, 9, 3)}
 Sizes = dict[str, int]
 USUAL: dict[str, tuple[str, Sizes]] = {
     "a sequence of ids": ("int64[batch,sequence]", {"batch": 1, "sequence": 128}),
-    "tokens": ("int64[N,num_tokens]", {"N": 1, "num_tokens": 128}),
     "ids without names": ("int64[?,?]", {"x_0": 1, "x_1": 128}),
     "a picture": ("float[b,3,h,w]", {"b": 1, "h": 224, "w": 224}),
-    "a picture without names": ("float[?,3,?,?]", {"x_0": 1, "x_2": 224, "x_3": 224}),
     "a picture with its channels last": ("float[?,?,?,3]", {"x_0": 1, "x_1": 224, "x_2": 224}),
     "a cache": ("float[b,12,past,64]", {"b": 1, "past": 128}),
     "a cache without names": ("float[?,12,?,64]", {"x_0": 1, "x_2": 128}),
@@ -97,11 +94,6 @@ IMPLIED: dict[str, tuple[str, dict[str, np.ndarray], Sizes]] = {
         "(float[1,?,7] x, float[1,?,3] h) { , y = GRU <hidden_size = 3> (x, w, r, , , h) }",
         RECURRENT,
         {"x_1": 1, "h_1": 1},
-    ),
-    "a recurrence scans its first axis": (
-        "(float[?,?,7] x) { y = GRU <hidden_size = 3, layout = 0> (x, w, r) }",
-        RECURRENT,
-        {"x_0": 128, "x_1": 1},
     ),
     "a recurrence scans its second axis": (
         "(float[?,?,7] x) { y = GRU <hidden_size = 3, layout = 1> (x, w, r) }",
@@ -228,12 +220,6 @@ def test_columns_of_a_table_have_one_row(
     first, *others = found.axes
     assert found.sums == dict.fromkeys(others, (first,))
     assert found.batch == first
-
-
-def test_texts_are_one(tmp_path: Path) -> None:
-    found = sized(tmp_path, model_of("(string[?] text) => (string[] y) { y = Identity(text) }"))
-    assert found.inputs[0].dtype == TEXT
-    assert found.assumed == {"text_0": 1}
 
 
 def test_what_a_loop_scans_is_a_sequence(tmp_path: Path) -> None:

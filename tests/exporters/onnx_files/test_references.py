@@ -70,12 +70,6 @@ def broken_relu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Relu, "_run", lambda self, x: (np.abs(x) + 1,))
 
 
-def test_both_evaluators_vouch_for_a_file(tmp_path: Path) -> None:
-    model, reference = _export(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
-    assert (model.reference, reference.by) == (EVALUATED, BOTH)
-    assert (dict(reference.missing), reference.disagreements) == ({}, ())
-
-
 @pytest.mark.usefixtures("broken_relu")
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_the_first_node_that_two_evaluators_compute_differently_is_named(

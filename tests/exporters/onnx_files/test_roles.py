@@ -316,6 +316,7 @@ NAMED = {
     "sampling_rate": ("int64", 16_000),
     "x_lengths": ("int64[batch]", 20),
     "xLengths": ("int64[batch]", 20),
+    "processed_lens": ("int64[1]", 20),
     "scales": ("float[3]", 1.0),
     "image_shape": ("float[2]", 224),
 }

@@ -50,13 +50,6 @@ def test_a_file_is_kept_as_it_is_with_the_product_as_reference(
     assert np.allclose(reference.outputs["y"], product, rtol=1e-5, atol=1e-5)
 
 
-def test_initializers_listed_as_inputs_are_no_inputs(tmp_path: Path) -> None:
-    save_affine(tmp_path / "old.onnx", ir_version=3)
-    face = inspect(tmp_path / "old.onnx")
-    assert [spec.name for spec in face.inputs] == ["x"]
-    assert face.axes == ("batch",)
-
-
 @pytest.mark.parametrize("name", ["light_squeezenet", "light_shufflenet"])
 def test_packaged_outputs_are_the_reference_and_hold(name: str, tmp_path: Path) -> None:
     model = _export(LIGHT / f"{name}.onnx", tmp_path)

@@ -269,13 +269,6 @@ def test_a_language_models_inputs_are_drawn_by_their_names(tmp_path: Path) -> No
     assert specs["position_ids"].count_up
 
 
-def test_a_length_is_the_fixed_size_that_it_counts(tmp_path: Path) -> None:
-    text = """(float[1,45,80] x, int64[1] processed_lens) => (float[] y) {
-        length = Cast <to = 1> (processed_lens) y = Add(x, length)
-    }"""
-    assert _inputs_of(_save(tmp_path / "l.onnx", text))["processed_lens"].fill == ((45,),)
-
-
 def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) -> None:
     text = "(int64[batch,sequence] position_ids) => (float[] y) { y = Gather(table, position_ids) }"
     path = _save(tmp_path / "p.onnx", text)
@@ -341,16 +334,6 @@ def test_ids_that_a_table_does_not_have_are_refused_in_one_sentence(
     misnamed = worker.ask(ExportRequest(str(path), input_range={"idx": (0, 1)}))
     assert beyond.status == misnamed.status == "export_failed"
     assert "ids=0:39" in beyond.reason and "'ids'" in misnamed.reason
-
-
-def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(
-    worker: WorkerProcess, affine: Path
-) -> None:
-    request = ExportRequest(str(affine), points=({"batch": 3},), input_range={"x": (2.0, 3.0)})
-    model = worker.export(request)
-    x = load_reference(model.references["batch=3"]).inputs["x"]
-    assert 2.0 <= x.min() < x.max() <= 3.0
-    assert model.inputs_drawn == "x 2..3"
 
 
 def test_a_name_that_is_no_text_is_a_row_with_a_reason(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -10,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from app.contract.graphs import STEPS, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel
@@ -19,15 +17,13 @@ from runtimes.cuda import driver
 from runtimes.cuda import runtime as libraries
 from runtimes.errors import Unsupported
 from runtimes.execution import Boundary
-from runtimes.onnxruntime.execution import Recording
 from runtimes.onnxruntime.gpu import Providers, engine_folder
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Request, Settings
-from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import CPU, on_host
-from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
+from tests.runtimes.stepped import streams
 
 
 def reshaped(graphs: Graphs) -> ExportedModel:
@@ -64,33 +60,6 @@ def test_states_that_a_session_has_on_the_host_go_on_there(
     with on_host(graphs.step, 1, boundary, taken_on_host=names) as session:
         lane = session.lanes[0]
         assert streams(lane)
-
-
-def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:
-    with Several([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
-        inputs = bind_apart(session)
-        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
-            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
-
-
-@pytest.mark.alone
-def test_a_recording_tells_the_operators_and_leaves_no_file(
-    graphs: Graphs, boundary: Boundary
-) -> None:
-    recording, reference = Recording(), reference_of(graphs.wide, 1)
-    with on_host(graphs.wide, 1, boundary, recording) as session:
-        lane = session.lanes[0]
-        lane.bind(reference.inputs)
-        lane.run()
-        start_s = time.perf_counter()
-        ops = session.operator_times(20)
-        whole_us = (time.perf_counter() - start_s) * 1e6 / 20
-        assert recording.folder.is_dir()
-        lane.run()
-        assert agrees(lane.outputs(), reference)
-    assert not recording.folder.exists()
-    assert all(op.node and op.engine_name == f"{op.op} of {CPU}" for op in ops)
-    assert 0 < sum(op.time_us for op in ops) <= whole_us
 
 
 def test_runs_that_are_queued_on_the_device_are_waited_for_once(

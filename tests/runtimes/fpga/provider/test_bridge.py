@@ -38,17 +38,6 @@ def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> No
     assert taken(card_session(mlp())) == ["MatMul", "Relu"]
 
 
-def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
-    session = card_session(mlp())
-    assert taken(session) == ["MatMul", "Relu"]
-    x = rows()
-    (actual,) = session.run(None, x)
-    (expected,) = cpu_session(mlp()).run(None, x)
-    assert not disagreement(actual, expected)
-    assert not (actual.view(np.uint32) & 0xFFFF).any()
-    assert np.abs(actual - expected).max() > 0
-
-
 def test_an_open_dimension_is_left_to_the_cpu_and_can_be_fixed() -> None:
     assert taken(card_session(mlp("batch"))) == []
     options = quiet_options()
