@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from app.cases.case import identity_of, pairing_keys
 from app.cases.column import number_of
 from app.cases.errors import PlanError, ResultsError
 from app.cases.objectives import BAND, THROUGHPUT
+from app.cases.process_settings import ProcessSettings
 from app.cases.units import DEFAULT, name_of
 from app.formatting.case_labels import labels
 from app.run_folder.manifest import Manifest, environments
@@ -132,7 +133,8 @@ _WITH_FIGURES = ("ok", "partial", "imported")
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One of the two runs: its name, its cases, the environments of the hosts that measured, by
-    their names, and of its plan the percentiles and the band within which a change is none."""
+    their names, and of its plan the percentiles, the band within which a change is none, and what
+    was asked of the measuring processes."""
 
     name: str
     cases: tuple[MeasuredCase, ...]
@@ -141,6 +143,7 @@ class RunSide:
     band: float = BAND
     judge: tuple[str, ...] = COMPARED
     run_ids: frozenset[str] = frozenset()
+    asked: ProcessSettings = field(default_factory=ProcessSettings)
 
 
 def reject_same_run(first: Run, second_ids: frozenset[str]) -> None:
@@ -180,6 +183,7 @@ def side_of_manifest(
         plan.band,
         plan.judge,
         frozenset({manifest.run_id}),
+        plan,
     )
 
 
@@ -217,6 +221,7 @@ def compare_runs(
         tuple(names[key] for key in second_cases if key not in first_cases),
         (
             *_host_differences(first.environments, second.environments),
+            *differences(*map(_process_settings, (first, second))),
             *_case_differences(pairing.pairs),
         ),
     )
@@ -301,6 +306,11 @@ def _host_differences(
     for host in (name for name in first if name in second):
         for name, first_value, second_value in differences(first[host], second[host]):
             yield f"{host} {name}", first_value, second_value
+
+
+def _process_settings(side: RunSide) -> dict[str, Any]:
+    """What a run asked of its measuring processes, which no environment shows."""
+    return {one.name: getattr(side.asked, one.name) for one in fields(ProcessSettings)}
 
 
 def _case_differences(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:

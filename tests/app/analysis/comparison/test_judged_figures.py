@@ -15,6 +15,7 @@ from app.analysis.comparison.pairing import RunVariations
 from app.cases.case import Case, identity_of
 from app.cases.errors import PlanError
 from app.cases.objectives import JUDGED
+from app.cases.process_settings import ProcessSettings
 from app.plan.plan import parse_plan
 from app.present.console.regression_gate import OK, SLOWER, code
 from app.run_folder.folder import RunFolder
@@ -99,7 +100,11 @@ def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
     first = side_of(run_of(tmp_path / "a"))
     second = side_of(run_of(tmp_path / "b", 1.5, judge=("throughput",)))
     by_plan = compare_runs(first, second)
-    by_choice = compare_runs(first, second, judge=("mean", "p50"))
+    asked = ProcessSettings(huge_pages=True)
+    by_choice = compare_runs(first, replace(second, asked=asked), judge=("mean", "p50"))
+    assert set(by_choice.environment) - set(by_plan.environment) == {
+        ("huge_pages", "False", "True")
+    }
     slower = next(case for case in by_plan.cases if case.percentiles["throughput"].ratio < 0.8)
     assert set(slower.percentiles) == {"throughput"}
     verdict = slower.percentiles["throughput"].verdict
