@@ -136,6 +136,8 @@ def test_a_users_factory_becomes_a_model(worker: WorkerProcess, user_file: Path)
     assert model.inputs[0].shape == ("batch", 5)
     reference = load_reference(model.references["batch=3"])
     assert reference.outputs["y"].shape == (3, 2)
+    assert model.inputs_drawn == "x normal", "zeros only give a shape"
+    assert reference.inputs["x"].std() > 0.1
     assert model.factory is not None
     with torch.inference_mode():
         native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()

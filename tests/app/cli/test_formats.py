@@ -16,7 +16,7 @@ from app.__main__ import main
 from app.cli.main import as_command
 from app.cli.parsers import parse
 from app.cli.table import BY_NAME, COMMANDS, EXAMPLES
-from tests.app.cli.headless.batch import run
+from tests.app.cli.headless.batch import Terminal, run
 
 MEASURE = ("--runtimes", "fake", "--preset", "brief", "--rounds", "1")
 
@@ -79,11 +79,6 @@ def test_colours_are_switched_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On a terminal, by the option or by NO_COLOR."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setenv("NO_COLOR", "1")  # also so that what the option sets is undone later
     if words:
         monkeypatch.delenv("NO_COLOR")

@@ -138,20 +138,6 @@ def test_inputs_of_the_users_win_over_the_example(worker: WorkerProcess, tmp_pat
     assert "give ids that its tables have" in wrong.reason
 
 
-def test_a_floating_example_of_zeros_only_gives_a_shape(
-    worker: WorkerProcess, tmp_path: Path
-) -> None:
-    file = tmp_path / "zeros.py"
-    file.write_text(
-        "import torch\n"
-        "def build():\n"
-        "    return torch.nn.Linear(4, 2), {'input': torch.zeros(1, 4)}\n"
-    )
-    model = worker.export(ExportRequest(f"{file}:build"))
-    assert model.inputs_drawn == "input normal"
-    assert load_reference(model.references["batch=1"]).inputs["input"].std() > 0.1
-
-
 _FACTORIES = """
 import torch
 from torch import nn

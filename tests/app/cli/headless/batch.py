@@ -22,6 +22,13 @@ SLEEPING = ("--option", "fake.latency_us=3000", "--option", "fake.wait=sleep")
 """Rounds that last as long as any and take a tenth of the processor's time."""
 
 
+class Terminal(io.StringIO):
+    """A stream of somebody who types and looks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def launch(
     *arguments: str, file_limit: int | None = None, steered: bool = False
 ) -> subprocess.Popen[str]:

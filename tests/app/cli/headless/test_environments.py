@@ -20,7 +20,7 @@ from app.plan.plan import parse_plan
 from app.present.console.answer.outcome import RunOutput
 from app.run_folder.manifest import MANIFEST
 from app.sweep.run_creation import create_run
-from tests.app.cli.headless.batch import launch, rows, run
+from tests.app.cli.headless.batch import Terminal, launch, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
 from tests.wheels import install_from, write_wheel
@@ -106,13 +106,6 @@ def wheels(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_wheel(folder, "onnxruntime", onnxruntime.__version__)
     write_wheel(folder, "numpy", "2.1.0")
     return folder
-
-
-class Terminal(io.StringIO):
-    """Somebody who types."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, answer_text: str) -> Terminal:

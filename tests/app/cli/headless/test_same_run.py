@@ -12,7 +12,6 @@ import pytest
 from app.__main__ import main
 from app.cases.jobs import SCOUT, AccuracyResult, ColdStart
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Operators
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from app.runs.verify import verify
@@ -217,14 +216,9 @@ def fail_follow_ups(folder: Path) -> None:
 
 
 def reasons(run: Run) -> list[str]:
-    return [line.reason for line in follow_ups(run)]
-
-
-def follow_ups(run: Run) -> list[Operators | AccuracyResult | ColdStart]:
-    cold = [
-        start for case_starts in run.results[ColdStart].values() for start in case_starts.values()
-    ]
-    return [*run.operators.values(), *run.result_by_subject(AccuracyResult).values(), *cold]
+    cold = [start for starts in run.results[ColdStart].values() for start in starts.values()]
+    accuracies = run.result_by_subject(AccuracyResult).values()
+    return [line.reason for line in (*run.operators.values(), *accuracies, *cold)]
 
 
 def test_what_circumstances_made_fail_is_tried_again(followed: Path) -> None:

@@ -26,15 +26,11 @@ from app.run_folder.run import read_records
 from app.sweep.engine import Completed
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
+from tests.app.cli.headless.batch import Terminal
 from tests.app.run_folder.runs import ENVIRONMENT, measured_run
 from tests.app.sweep.sweeps import write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def sweep(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.comparison.published_figures import card_rows, published_for
+from app.analysis.comparison.published_figures import card_rows
 from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
@@ -104,16 +104,3 @@ def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
     remaining = tuple(m for m in results.measured if m.case.runtime != "fpga:v80@sdk26")
     text = as_markdown(page(study("vollo"), replace(results, measured=remaining)))
     assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in text
-
-
-def test_a_network_that_fits_a_card_has_its_published_figures() -> None:
-    rows = card_rows()
-    assert any(row.fits and row.mean_us for row in rows)
-    for row in rows:
-        figures = [
-            figure.mean_us
-            for figure in published_for(row.model)
-            if (figure.device, figure.source) == (row.card, row.source)
-        ]
-        if row.fits and row.mean_us:
-            assert row.mean_us in figures
