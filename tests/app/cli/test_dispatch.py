@@ -95,6 +95,8 @@ def test_without_words_and_without_a_display_the_help_is_an_error() -> None:
         (["nets"], ("run", "nets")),
         (["--models", "mlp"], ("open", "--models", "mlp")),
         (["--headless", "--models", "mlp"], ("run", "--models", "mlp")),
+        (["--headless", "--plan", "plan.toml"], ("run", "--plan", "plan.toml")),
+        (["--headless", "--check", "--models", "mlp"], ("check", "--models", "mlp")),
         (["--headless", "--study=vollo", "--rounds", "3"], ("study", "vollo", "--rounds", "3")),
         (["--headless", "--resume", "a", "--export", "csv"], ("resume", "a", "--export", "csv")),
     ],

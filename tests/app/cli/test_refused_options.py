@@ -82,27 +82,6 @@ def test_nothing_about_the_plan_is_given_again_to_a_run_that_goes_on(setting: Se
         parse(BY_NAME["resume"], ["run", *words])
 
 
-GRID = "--runtimes fake --batch 1,8 --threads 1 --option fake.wait=sleep"
-RUN = "--rounds 2 --preset glance --budget 2m --out a --export csv,json"
-
-
-@pytest.mark.parametrize(
-    ("words", "command"),
-    [
-        (f"--models mlp {GRID} {RUN}", f"run --models mlp {GRID} {RUN}"),
-        (f"--plan plan.toml {RUN}", f"run --plan plan.toml {RUN}"),
-        ("--study vollo --rounds 3 --out a", "study vollo --rounds 3 --out a"),
-        ("--resume a --export csv", "resume a --export csv"),
-        (f"--check --models mlp {GRID} --out a", f"check --models mlp {GRID} --out a"),
-    ],
-)
-def test_the_batch_mode_is_the_command_without_its_word(words: str, command: str) -> None:
-    name, *rest = shlex.split(command)
-    batch_name, *batch_words = as_command(["--headless", *shlex.split(words)])
-    assert batch_name == name
-    assert parse(BY_NAME[name], batch_words) == parse(BY_NAME[name], rest)
-
-
 @pytest.fixture
 def script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
     assert main(["completion", "bash"]) == 0
