@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from app.contract.graphs import STEPS, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel
@@ -20,10 +21,11 @@ from runtimes.execution import Boundary
 from runtimes.onnxruntime.gpu import Providers, engine_folder
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Request, Settings
+from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import CPU, on_host
-from tests.runtimes.stepped import streams
+from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 
 def reshaped(graphs: Graphs) -> ExportedModel:
@@ -60,6 +62,13 @@ def test_states_that_a_session_has_on_the_host_go_on_there(
     with on_host(graphs.step, 1, boundary, taken_on_host=names) as session:
         lane = session.lanes[0]
         assert streams(lane)
+
+
+def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:
+    with Several([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
 
 
 def test_runs_that_are_queued_on_the_device_are_waited_for_once(
