@@ -151,10 +151,12 @@ def huge_pages_refusal(root: Path = Path("/")) -> str:
 def huge_page_fraction() -> float | None:
     """Which fraction of this process's own memory is in huge pages; None where the system does not
     tell."""
-    lines = [line.split() for line in (text_of(_ROLLUP) or "").splitlines()]
-    kilobytes = {name: int(value) for name, value, unit in lines[1:] if unit == "kB"}
-    own = kilobytes.get("Anonymous:")
-    return kilobytes.get("AnonHugePages:", 0) / own if own else None
+    text = text_of(_ROLLUP) or ""
+    own, huge = (
+        sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(name))
+        for name in ("Anonymous:", "AnonHugePages:")
+    )
+    return huge / own if own else None
 
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2

@@ -181,8 +181,8 @@ def _ratios(
     PyTorch is timed in Python, and loops are not compared with each other."""
     words = ["run", model, "--runtimes", "ort-cpu,openvino-cpu,torch-cpu", "--threads", "1,2"]
     words += ["--baseline", "ort-cpu", "--preset", "brief", "--rounds", "8", "--pairing", pairing]
-    words += ["--option", "ort-cpu.call=python", "--option", "openvino-cpu.call=python", "--quiet"]
-    graphlap(*words, "--out", out, cwd=root, root=root)
+    words += ["--option", "ort-cpu.call=python", "--option", "openvino-cpu.call=python"]
+    graphlap(*words, "--huge-pages", "--quiet", "--out", out, cwd=root, root=root)
     return {
         f"{row['runtime']}, {row['threads']}": p50_ratio(row)
         for row in rows_of(out)
