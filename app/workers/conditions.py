@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from app.cases.telemetry import Surroundings, has_other_load
 from app.machine.placement import (
     as_list,
     bind_memory,
+    collapse_memory,
     held_back_share,
     huge_page_fraction,
     huge_pages_refusal,
@@ -55,12 +56,17 @@ def reject_crowd(threads: int, result: RoundResult) -> None:
         )
 
 
-def hold_memory(job: MeasureJob, result: RoundResult) -> dict[str, Any]:
-    """What `result` says anew of its environment and its warnings, memory locked if asked for."""
+def hold_memory(
+    job: MeasureJob, result: RoundResult, memory_before: Mapping[int, int]
+) -> dict[str, Any]:
+    """What `result` says anew of its environment and its warnings, memory locked if asked for, and
+    moved into huge pages but for what there was as the round began."""
     refusals = {
         "memory_not_locked": lock_memory() if job.asked.lock_memory else "",
         "huge_pages_refused": huge_pages_refusal() if job.asked.huge_pages else "",
     }
+    if job.asked.huge_pages:
+        collapse_memory(memory_before)
     memory = {"memory_locked": memory_locked(), "huge_page_fraction": huge_page_fraction()}
     warnings = (diagnostic(code, error=why) for code, why in refusals.items() if why)
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from io import FileIO
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from app.cases.round import Check, MeasureJob, Phase, Progress, RoundResult
+from app.machine.placement import anonymous_memory
 from app.workers.batcher import parts
 from app.workers.conditions import describe_round
 from app.workers.execution_facts import (
@@ -61,6 +62,8 @@ class RoundContext:
     phase: Phase = "import"
     kept_outputs: list[Sequence[Arrays]] = field(default_factory=list)
     """Of each check whose reference is awaited, the outputs of each lane."""
+    memory_before: Mapping[int, int] = field(default_factory=anonymous_memory)
+    """This process's own memory as the round began, which a fork has in common with others."""
     _entered_ns: int = 0
 
     def __post_init__(self) -> None:

@@ -166,7 +166,7 @@ def _time_round(
     gc.collect()
     gc.freeze()
     gc.disable()
-    context.note(**hold_memory(job, context.result))
+    context.note(**hold_memory(job, context.result, context.memory_before))
     watch = Watch(context.result.environment["affinity"])
     context.enter("warmup")
     with colocated_load(context) as neighbour, context.samples_file() as file:

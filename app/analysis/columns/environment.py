@@ -45,7 +45,8 @@ class Placement(Family, heading="Placement"):
     memory_locked = Flag()
     """Whether it was locked into memory while it was timed."""
     huge_page_fraction = Number("Huge pages")
-    """The smallest fraction of its own memory that was in huge pages as it began to be timed."""
+    """The fraction of its own memory that was in huge pages as it began to be timed, in the mean of
+    its rounds: a fork of a template has less."""
     scheduler = Text()
     """How it was scheduled: other, or fifo with its priority."""
     attempts = Count()
@@ -55,11 +56,12 @@ class Placement(Family, heading="Placement"):
     def fill(data: CaseData, _: Row) -> Row:
         environments = [result.environment for result in data.rounds if result.samples]
         lock_states = [environment.get("memory_locked") for environment in environments]
+        fractions = [f for e in environments if (f := e.get("huge_page_fraction")) is not None]
         return {
             "cores": join_values(as_list(e.get("affinity", ())) for e in environments),
             "numa_node": join_values(as_list(e.get("numa_nodes", ())) for e in environments),
             "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
-            "huge_page_fraction": minimum(e.get("huge_page_fraction") for e in environments),
+            "huge_page_fraction": statistics.fmean(fractions) if fractions else None,
             "attempts": max((r.attempt for r in data.rounds if r.samples), default=None),
             "scheduler": join_values(str(e.get("scheduler") or "") for e in environments),
         }

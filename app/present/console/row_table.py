@@ -130,9 +130,8 @@ def shared_settings(rows: Sequence[Row]) -> str:
     first, *rest = [set(pairs_in(row["axes"]).items()) for row in measured_rows]
     sizes = sorted(first.intersection(*rest))
     words += [f"{name} {size}" for name, size in sizes if name not in ("batch", "sequence")]
-    on_wall = [row["huge_page_fraction"] for row in measured_rows if row["clock"] == "wall"]
-    if least := min((number_of(fraction) or 0.0 for fraction in on_wall), default=0.0):
-        words.append(f"huge pages ({text.share(least)} of memory or more)")
+    if most := max(number_of(row["huge_page_fraction"]) or 0.0 for row in measured_rows):
+        words.append(f"huge pages (up to {text.share(most)} of memory)")
     return f"every measured case: {', '.join(words)}" if words else ""
 
 

@@ -87,7 +87,7 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
                     attempt=3,
                 ),
             ],
-            ("2-3; 5", "0; 1", False, 0.5, "fifo 10; other", 3),
+            ("2-3; 5", "0; 1", False, 0.625, "fifo 10; other", 3),
         ),
         (
             [RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})],
