@@ -14,48 +14,74 @@ the length of its turns, `turn_s`; it has had its last turn."""
 TURN_SET, TURN_EVERY = "turn_set", "turn_every"
 """Facts of a round: the set whose processes took turns with it, and, where it had one only in every
 so many cycles, in how many."""
+TURN_S, RUNS = 0.005, 4
+"""A turn lasts so long or so many runs, whichever is longer."""
+CYCLES = 60
+"""So many turns give a set's ratio, unless they take too long."""
 MOST_EVERY = 16
 _LONG = 2.0
 """A turn so many times as long as the shortest of its set comes less often."""
+MOST_SEATS = 16
+"""Of one set."""
 STATE = "state"
-"""The file of a set that all map, of bytes: whether the turns are over, which seat has its turn,
-and for each seat whether it has measured enough. Beside it each seat has a named pipe, its number,
-in which the token arrives that lets it run."""
-OVER, HOLDER, FIRST_SEAT = 0, 1, 2
-"""Places in that file."""
+"""The file of a set that all map: whether the turns are over, which seat has its turn, for each
+seat whether it has measured enough, and for each group how many seconds it has had. Beside it each
+seat has a named pipe, its number, in which the token arrives that lets it run."""
+OVER, HOLDER, FIRST_SEAT, FIRST_GROUP = 0, 1, 2, 64
+"""Places in that file: bytes, but for doubles from `FIRST_GROUP` on."""
+STATE_BYTES = FIRST_GROUP + 8 * MOST_SEATS
+
+
+LAP_BYTES = 4
+"""A token is the number of the lap, and then the seats that have turns after this one in it."""
+
+
+def token(lap: int, following: Sequence[int]) -> bytes:
+    return lap.to_bytes(LAP_BYTES) + bytes(following)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSeat:
-    """A place in a set: the set's name, the folder of its files, and the number of the place."""
+    """A place in a set: the set's name, the folder of its files, the number of the place, and that
+    of its group, whose cases are compared with each other."""
 
     set_name: str
     folder: str
     number: int
+    group: int
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStart:
     """What every process of a set is told once all are ready: the numbers of those that are there,
-    their process ids, and in every how many cycles each has a turn. `halted` have threads that may
-    run without a turn, and are stopped."""
+    their process ids and their groups, in every how many laps of the set its group has a cycle, and
+    in every how many cycles of it each has a turn. `halted` have threads that may run without a
+    turn, and are stopped."""
 
     seats: tuple[int, ...]
     pids: tuple[int, ...]
+    groups: tuple[int, ...]
+    laps: tuple[int, ...]
     every: tuple[int, ...]
     halted: tuple[int, ...] = ()
 
-    def order(self, set_name: str, cycle: int) -> list[int]:
-        """Who has turns in a cycle, in an order that is drawn anew for each."""
-        order = [seat for seat, n in zip(self.seats, self.every, strict=True) if cycle % n == 0]
-        random.Random(f"{set_name}:{cycle}").shuffle(order)
-        return order
+    def order(self, set_name: str, lap: int) -> list[int]:
+        """Who has turns in a lap, group by group, in an order that is drawn anew for each."""
+        draw = random.Random(f"{set_name}:{lap}")
+        places = zip(self.seats, self.groups, self.laps, self.every, strict=True)
+        order = [(group, seat) for seat, group, laps, n in places if lap % (laps * n) == 0]
+        draw.shuffle(order)
+        groups = sorted(set(self.groups), key=lambda _: draw.random())
+        return [seat for _, seat in sorted(order, key=lambda place: groups.index(place[0]))]
 
 
 def every_of(turns_s: Sequence[float]) -> tuple[int, ...]:
     """In every how many cycles those have a turn whose turns are so long, powers of two: a long one
     less often, so that the others meet the same states of the machine."""
     longest_s = _LONG * min(turns_s)
-    return tuple(
-        min(MOST_EVERY, 2 ** int(math.log2(max(1.0, turn_s / longest_s)))) for turn_s in turns_s
-    )
+    return tuple(min(MOST_EVERY, floor_power(turn_s / longest_s)) for turn_s in turns_s)
+
+
+def floor_power(number: float) -> int:
+    """The largest power of two that is no larger, 1 at least."""
+    return 2 ** int(math.log2(max(1.0, number)))

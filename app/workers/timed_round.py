@@ -278,11 +278,11 @@ def _measure_in_turns(
         start = from_json(TurnStart, message["turns"])
         ring.begin(start)
         context.enter("measure")
-        measurement, waited_s = measure_in_turns(sampler, ring, len(start.seats))
+        measurement, waited_s = measure_in_turns(sampler, ring)
     context.leave()
     context.phases_ms["measure"] -= waited_s * 1e3
     context.tell({"event": LEFT})
-    facts = {**context.result.facts, TURN_SET: seat.set_name}
+    facts = {**context.result.facts, TURN_SET: f"{seat.set_name}:{seat.group}"}
     context.note(facts=facts if ring.every == 1 else {**facts, TURN_EVERY: ring.every})
     return measurement
 

@@ -13,6 +13,7 @@ import mmap
 import os
 import select
 import signal
+import struct
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -21,23 +22,33 @@ from typing import Self
 import numpy as np
 
 from app.cases.round import WARMUP, Progress, latency_ns
-from app.cases.turns import FIRST_SEAT, HOLDER, OVER, STATE, TurnSeat, TurnStart
+from app.cases.turns import (
+    CYCLES,
+    FIRST_GROUP,
+    FIRST_SEAT,
+    HOLDER,
+    LAP_BYTES,
+    OVER,
+    RUNS,
+    STATE,
+    TURN_S,
+    TurnSeat,
+    TurnStart,
+    token,
+)
 from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
 
-_TURN_S, _RUNS = 0.005, 4
 _LEAD_NS = 500_000
 """A tenth of a turn. It does not depend on the turn's own length: one slow run would make the lead
 longer, and so be part of it oftener than other runs."""
 _REPORT_S = 0.2
-_CYCLES = 60
-"""So many turns give a set's ratio, unless they take too long."""
 
 
 def turn_s(run_s: float) -> float:
     """How long a turn is, of runs that take so long."""
-    return max(_TURN_S, _RUNS * run_s)
+    return max(TURN_S, RUNS * run_s)
 
 
 class TurnRing:
@@ -53,32 +64,30 @@ class TurnRing:
         with (self._folder / STATE).open("r+b") as file:
             self._state = mmap.mmap(file.fileno(), 0)
         self._outboxes: dict[int, int] = {}
-        self._start = TurnStart((), (), ())
-        self.every = 1
-        self._orders: dict[int, list[int]] = {}
+        self._start = TurnStart((), (), (), (), ())
+        self.every, self.seats = 1, 0
+        """In every how many cycles of its group it has a turn, and how many the group has."""
+        self._lap, self._following = 0, list[int]()
 
     def begin(self, start: TurnStart) -> None:
         """Take part with these; one that is gone neither blocks nor breaks a pipe."""
         self._start = start
         self.every = start.every[start.seats.index(self._seat.number)]
+        self.seats = start.groups.count(self._seat.group)
         for number in start.seats:
             self._outboxes[number] = os.open(self._folder / str(number), os.O_RDWR)
 
-    def await_turn(self, cycle: int) -> bool:
+    def await_turn(self) -> bool:
         """Wait for the token; False if the parent asks to stop first. Who had it before is halted
         if its threads could run on."""
         readable, _, _ = select.select([self._inbox, 0], [], [])
         if self._inbox not in readable:
             return False
-        os.read(self._inbox, 1)
+        message = os.read(self._inbox, select.PIPE_BUF)
+        self._lap, self._following = int.from_bytes(message[:LAP_BYTES]), [*message[LAP_BYTES:]]
+        former = self._state[HOLDER]
         self._state[HOLDER] = self._seat.number
-        order = self._order(cycle)
-        place = order.index(self._seat.number)
-        has_all = len(order) == len(self._start.seats)  # else one would wait for ever
-        if place == 0 and has_all and all(self._state[FIRST_SEAT + n] for n in order):
-            self._state[OVER] = 1
-        former = order[place - 1] if place else self._order(cycle - 1)[-1] if cycle else None
-        if former is not None and former != self._seat.number and not self.is_over:
+        if former != self._seat.number and not self.is_over:
             self._signal(former, signal.SIGSTOP)
         return True
 
@@ -86,17 +95,41 @@ class TurnRing:
     def is_over(self) -> bool:
         return bool(self._state[OVER])
 
-    def note_enough(self) -> None:
-        """This seat needs no more turns; it has them until no other does."""
-        self._state[FIRST_SEAT + self._seat.number] = 1
+    def group_s(self, turn_s: float) -> float:
+        """How long its group has had turns, this one among them."""
+        place = FIRST_GROUP + 8 * self._seat.group
+        (seconds,) = struct.unpack_from("d", self._state, place)
+        struct.pack_into("d", self._state, place, seconds + turn_s)
+        return float(seconds + turn_s)
 
-    def hand_on(self, cycle: int) -> None:
+    def note_enough(self) -> None:
+        """This seat needs no more turns; it has them until no other of its group does."""
+        self._state[FIRST_SEAT + self._seat.number] = 1
+        if all(map(self._has_enough, self._start.seats)):
+            self._state[OVER] = 1
+            self._following = list(self._start.seats)
+
+    def hand_on(self) -> None:
         """Give the token to who comes next."""
-        order = self._order(cycle)
-        place = order.index(self._seat.number) + 1
-        following = order[place] if place < len(order) else self._order(cycle + 1)[0]
-        self._signal(following, signal.SIGCONT)
-        os.write(self._outboxes[following], b"t")
+        while not self._following and not self.is_over:
+            self._lap += 1
+            self._following = [
+                seat
+                for seat in self._start.order(self._seat.set_name, self._lap)
+                if not self._is_done(seat)
+            ]
+        if self._following:
+            first, *later = self._following
+            self._signal(first, signal.SIGCONT)
+            os.write(self._outboxes[first], token(self._lap, later))
+
+    def _has_enough(self, seat: int) -> bool:
+        return bool(self._state[FIRST_SEAT + seat])
+
+    def _is_done(self, seat: int) -> bool:
+        """Whether all of its group have measured enough."""
+        groups = dict(zip(self._start.seats, self._start.groups, strict=True))
+        return all(self._has_enough(n) for n, group in groups.items() if group == groups[seat])
 
     def _signal(self, number: int, code: signal.Signals) -> None:
         """Halt a seat whose threads could run on, or let it go on."""
@@ -116,28 +149,20 @@ class TurnRing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _order(self, cycle: int) -> list[int]:
-        if cycle not in self._orders:
-            self._orders = {k: v for k, v in self._orders.items() if k >= cycle - 1}
-            self._orders[cycle] = self._start.order(self._seat.set_name, cycle)
-        return self._orders[cycle]
 
-
-def measure_in_turns(
-    sampler: Sampler, ring: TurnRing, seats: int
-) -> tuple[MeasurementResult, float]:
+def measure_in_turns(sampler: Sampler, ring: TurnRing) -> tuple[MeasurementResult, float]:
     """Run a block in each turn until all seats have measured enough, and how many seconds were the
     others'; `Limits` say what is enough, of own time, and their longest holds for each seat."""
     limits, histogram = sampler.limits, Histogram()
     iterations, own_s, reported_s, cycle = 0, 0.0, 0.0, 0
     start_s = time.perf_counter()
     while True:
-        has_turn = ring.await_turn(cycle)
+        has_turn = ring.await_turn()
         if not has_turn or ring.is_over or sampler.stopped():
             break
         turn_start_s = time.perf_counter()
         sampler.watch.begin()
-        records = sampler.lanes.block(_TURN_S, _RUNS)
+        records = sampler.lanes.block(TURN_S, RUNS)
         sampler.watch.end(records)
         discount_lead(records)
         sampler.file.write(records.tobytes())
@@ -146,14 +171,15 @@ def measure_in_turns(
         histogram.add(latency)
         now_s = time.perf_counter()
         own_s += now_s - turn_start_s
+        group_s = ring.group_s(now_s - turn_start_s)
         is_long = own_s >= limits.min_s and iterations >= limits.min_samples
-        is_enough = is_long and (cycle + 1 >= _CYCLES or own_s >= limits.slow_s)
-        if is_enough or now_s - start_s >= limits.longest_s(seats):
+        is_enough = is_long and (cycle + 1 >= CYCLES or own_s >= limits.slow_s)
+        if is_enough or group_s >= limits.longest_s(ring.seats):
             ring.note_enough()
         if own_s - reported_s >= _REPORT_S:
             reported_s = own_s
             sampler.report(Progress("measure", iterations, own_s, *running(histogram)))
-        ring.hand_on(cycle)
+        ring.hand_on()
         cycle += ring.every
     reason = "min_time"
     if not has_turn or not ring.is_over:
@@ -161,7 +187,7 @@ def measure_in_turns(
     elif own_s < limits.min_s or iterations < limits.min_samples:
         reason = "max_time"
     if has_turn:
-        ring.hand_on(cycle)
+        ring.hand_on()
     waited_s = time.perf_counter() - start_s - own_s
     return MeasurementResult(iterations, own_s, reason), waited_s
 

@@ -105,13 +105,13 @@ class RunLength(BaseModel, frozen=True):
         Setting(
             label="Pairing",
             metavar="HOW",
-            help="turns (default) or rounds: how the processes of a comparison alternate",
+            help="turns (default) or rounds: how the processes of a pass alternate",
             form=Word(choice_of(get_args(Pairing)), sample="rounds"),
             group=LENGTH,
             commands=(*PLANNED, "study"),
             fold=LIMITS_FOLD,
-            notes="With `turns` the processes of one model that are compared on this machine's "
-            "processor run at the same time, one for a few milliseconds after another, so that "
+            notes="With `turns` the processes of a pass on this machine's processor are alive at "
+            "the same time and run one for a few milliseconds after another, so that "
             "all meet the same disturbances; with `rounds` they run one after another. See "
             "[turns](trust.md#turns).",
         ),

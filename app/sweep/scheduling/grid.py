@@ -15,6 +15,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import NO_CONDITION
 from app.cases.status import Status
+from app.cases.turns import MOST_SEATS
 from app.machine.installed_runtimes import runtime
 from app.sweep.scheduling.round_budget import (
     MINIMUM_WAIT_S,
@@ -28,7 +29,13 @@ from app.sweep.scheduling.round_jobs import (
     round_work,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
-from app.sweep.scheduling.turns import TurnSet, fit_in_memory, is_simulated, turn_groups
+from app.sweep.scheduling.turns import (
+    TurnSet,
+    fit_in_memory,
+    is_simulated,
+    takes_turns,
+    turn_groups,
+)
 from app.sweep.work.base import WaitWork, Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -146,6 +153,7 @@ class FixedSweep(GridScheduler):
     _handed_out_s: float = 0.0
     _waiting: WaitWork | None = None
     _started_pass: int = -1
+    _broken_pass: int = -1
     _opening: Opening | None = None
     _selection: CaseSelection | None = None
 
@@ -184,10 +192,9 @@ class FixedSweep(GridScheduler):
                 self.take(work.result)
                 if isinstance(work, RoundWork):
                     self._measuring -= 1
-                    seconds = time.monotonic() - self._handed_out_s
-                    if self._turns is not None:
-                        seconds = self._turns.seconds_each
-                    self.schedule.budget.learn(work.result.case_id, seconds)
+                    if self._turns is None:
+                        seconds = time.monotonic() - self._handed_out_s
+                        self.schedule.budget.learn(work.result.case_id, seconds)
         if self._refused:
             return self._refused.popleft()
         if opening is not None:
@@ -216,11 +223,14 @@ class FixedSweep(GridScheduler):
                 return self._hand_out(seated)
             if not self._turns.over:
                 return None
+            for case_id, seconds in self._turns.seconds():
+                self.schedule.budget.learn(case_id, seconds)
             dropped = self._turns.dropped
             if dropped and self.schedule.budget.left_s:
-                self._rounds.appendleft(
-                    (tuple(work.case for work in dropped), dropped[0].job.round)
-                )
+                self._broken_pass = dropped[0][0].job.round
+                cases = (tuple(work.case for work in group) for group in dropped)
+                self._rounds.extendleft((group, self._broken_pass) for group in cases)
+            self._turns.close()
             self._turns = None
         while self._prepared or self._rounds or self._queue_rounds():
             if self._prepared:
@@ -228,15 +238,46 @@ class FixedSweep(GridScheduler):
             if not is_simulated(self._rounds[0][0][0]) and (wait := self._wait()) is not None:
                 self._waiting = wait
                 return wait
-            cases, number = self._rounds.popleft()
-            works = [work for case in cases if (work := self._work(case, number)) is not None]
-            rounds = [work for work in works if isinstance(work, RoundWork)]
-            if len(rounds) > 1 and fit_in_memory(rounds):
-                self._prepared.extend(work for work in works if isinstance(work, SettledRound))
-                self._turns = TurnSet(rounds, f"{number}:{rounds[0].job.case.case_id}")
-                return self._prepared.popleft() if self._prepared else self._next_round()
-            self._prepared.extend(works)
+            self._prepare()
+            if self._turns is not None:
+                return self._next_round()
         return None
+
+    def _prepare(self) -> None:
+        """The works of what comes next in the pass: a set that takes turns, or one round alone."""
+        cases, number = self._rounds.popleft()
+        groups = [cases]
+        while self._joins(groups, number):
+            groups.append(self._rounds.popleft()[0])
+        seated: list[list[RoundWork]] = []
+        for group in groups:
+            works = [work for case in group if (work := self._work(case, number)) is not None]
+            rounds = [work for work in works if isinstance(work, RoundWork)]
+            self._prepared.extend(work for work in works if isinstance(work, SettledRound))
+            if rounds:
+                seated.append(rounds)
+        models = [work.job.model for group in seated for work in group]
+        if len(models) > 1 and fit_in_memory(models):
+            self._turns = TurnSet(seated, f"{number}:{seated[0][0].case.case_id}")
+        else:
+            self._prepared.extend(work for group in seated for work in group)
+
+    def _joins(self, groups: Sequence[tuple[Case, ...]], number: int) -> bool:
+        """Whether what comes next takes turns with these: as many as there is memory and time for.
+        The first pass answers group by group, and so does one of which a set broke."""
+        if number in (0, self._broken_pass) or not self._rounds or self._rounds[0][1] != number:
+            return False
+        following = self._rounds[0][0]
+        cases = [case for group in (*groups, following) for case in group]
+        budget = self.schedule.budget
+        replies = [self.exports.replies_of(case) for case in cases]
+        return (
+            all(takes_turns(self.schedule.plan, group[0]) for group in (*groups, following))
+            and len(cases) <= MOST_SEATS
+            and sum(budget.expected_s(case.case_id, self._guess_s(case)) for case in cases)
+            <= budget.rounds_s
+            and fit_in_memory([both[0].model for both in replies if both and both[0].model])
+        )
 
     def _work(self, case: Case, number: int) -> RoundWork | SettledRound | None:
         """A round of a case; None where there is to be none any more, or no time."""

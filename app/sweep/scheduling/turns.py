@@ -9,45 +9,60 @@ import tempfile
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
 from app.cases.case import Case
+from app.cases.round import Limits
 from app.cases.scenario import NO_CONDITION
-from app.cases.turns import FIRST_SEAT, HOLDER, STATE, TurnSeat, TurnStart, every_of
+from app.cases.turns import (
+    CYCLES,
+    HOLDER,
+    RUNS,
+    STATE,
+    STATE_BYTES,
+    TurnSeat,
+    TurnStart,
+    every_of,
+    floor_power,
+    token,
+)
 from app.machine.installed_runtimes import runtime
+from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import Needs
 from app.sweep.work.round import RoundWork
+from exporters.types import ExportedModel
 from runtimes.registry import parse_spec
 
-MOST_SEATS = 8
+_MOST_COMPARED = 8
 _SIZES_OF_MODEL, _MEMORY_SHARE = 4, 0.5
 """What a session may take of memory, in sizes of its model's file, and the share of what is
 available that all of a set may take."""
+_PROCESS_BYTES = 200 << 20
+"""What the process and its engine take besides."""
 _BROKEN = "another process that took turns with it ended"
 
 
 def turn_groups(schedule: Schedule, cases: Sequence[Case]) -> list[tuple[Case, ...]]:
-    """The cases in groups that take turns, those of one model and sizes and their baselines, in the
-    order of each group's first; a case that can't take turns is alone. More than `MOST_SEATS` are
-    dealt in equal parts: in another order, as each pass has, others meet."""
+    """The cases in groups that are compared, those of one model and sizes and their baselines, in
+    the order of each group's first; a case that can't take turns is alone. More than
+    `_MOST_COMPARED` are dealt in equal parts: in another order, as each pass has, others meet."""
     plan = schedule.plan
     baseline_by_id = baselines(plan.baseline, schedule.cases) if plan.baseline else {}
-    may_take_turns = plan.pairing == "turns" and not plan.memory_limit
     groups: dict[str, list[Case]] = {}
     for case in cases:
         subject = baseline_by_id.get(case.case_id, case)
         common = replace(
             subject, runtime="", options={}, threads=1, host="", suite="", precision="fp32"
         )
-        key = common.case_id if may_take_turns and _takes_turns(case) else f"{case.case_id} alone"
+        key = common.case_id if takes_turns(plan, case) else f"{case.case_id} alone"
         groups.setdefault(key, []).append(case)
-    parts = {key: math.ceil(len(group) / MOST_SEATS) for key, group in groups.items()}
+    parts = {key: math.ceil(len(group) / _MOST_COMPARED) for key, group in groups.items()}
     return [
         tuple(group[n :: parts[key]]) for key, group in groups.items() for n in range(parts[key])
     ]
@@ -57,10 +72,12 @@ def is_simulated(case: Case) -> bool:
     return runtime(parse_spec(case.runtime).name).clock == "simulated"
 
 
-def _takes_turns(case: Case) -> bool:
+def takes_turns(plan: Plan, case: Case) -> bool:
     """Whether it is timed run after run on this machine's processor alone."""
     return (
-        not is_simulated(case)
+        plan.pairing == "turns"
+        and not plan.memory_limit
+        and not is_simulated(case)
         and not runtime(parse_spec(case.runtime).name).accelerator
         and case.scenario.kind == "closed_loop"
         and case.condition == NO_CONDITION
@@ -68,30 +85,35 @@ def _takes_turns(case: Case) -> bool:
     )
 
 
-def fit_in_memory(works: Sequence[RoundWork]) -> bool:
-    """Whether all sessions can be alive together."""
-    models = [work.job.model for work in works]
+def fit_in_memory(models: Sequence[ExportedModel]) -> bool:
+    """Whether sessions of all these can be alive together."""
     sizes = [max(Path(m.path).stat().st_size, 4 * (m.parameters or 0)) for m in models]
-    needed = _SIZES_OF_MODEL * sum(sizes)
+    needed = sum(_PROCESS_BYTES + _SIZES_OF_MODEL * size for size in sizes)
     return needed < _MEMORY_SHARE * psutil.virtual_memory().available
 
 
 class TurnSet:
-    """`works` of one pass. `next` hands out each once the one before is warm, and lets all begin
-    together; `over` says that all have ended, and `dropped` are those to be measured again."""
+    """`groups` of one pass, of cases that are compared. `next` hands out each once the one before
+    is warm, and lets all begin together; `over` says that all have ended, and `dropped` are those
+    to be measured again."""
 
-    def __init__(self, works: Sequence[RoundWork], name: str) -> None:
+    def __init__(self, groups: Sequence[Sequence[RoundWork]], name: str) -> None:
         self._folder = folder = Path(tempfile.mkdtemp(prefix="graphlap-turns-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        (folder / STATE).write_bytes(bytes(FIRST_SEAT + len(works)))
-        needs = Needs(frozenset().union(*(work.needs.exclusive for work in works)), together=name)
-        for number, work in enumerate(works):
-            os.mkfifo(folder / str(number))
-            seat = TurnSeat(name, str(folder), number)
-            work.job, work.needs = replace(work.job, seat=seat), needs
-            work.watch_turns = self.watch
-        self._name, self._works = name, tuple(works)
-        self._waiting, self._started = deque(works), list[RoundWork]()
+        (folder / STATE).write_bytes(bytes(STATE_BYTES))
+        self._name, self._groups = name, groups
+        self._works = tuple(work for group in groups for work in group)
+        needs = [work.needs.exclusive for work in self._works]
+        together = Needs(frozenset().union(*needs), together=name)
+        self._seats = dict[RoundWork, TurnSeat]()
+        for place, group in enumerate(groups):
+            for work in group:
+                number = len(self._seats)
+                os.mkfifo(folder / str(number))
+                self._seats[work] = seat = TurnSeat(name, str(folder), number, place)
+                work.job, work.needs = replace(work.job, seat=seat), together
+                work.watch_turns = self.watch
+        self._waiting, self._started = deque(self._works), list[RoundWork]()
         self._is_begun = self._is_broken = False
         self._deadline_s = math.inf
         self._start_s = time.monotonic()
@@ -102,13 +124,23 @@ class TurnSet:
         return not self._waiting and all(work.over for work in self._started)
 
     @property
-    def dropped(self) -> list[RoundWork]:
-        return [work for work in self._works if work.result is None]
+    def dropped(self) -> list[list[RoundWork]]:
+        """Group by group."""
+        lost = [[work for work in group if work.result is None] for group in self._groups]
+        return list(filter(None, lost))
 
-    @property
-    def seconds_each(self) -> float:
-        """How long it took so far, for each of its rounds."""
-        return (time.monotonic() - self._start_s) / len(self._works)
+    def seconds(self) -> Iterator[tuple[str, float]]:
+        """The ids of cases and how much of the set's time their rounds took, by their phases."""
+        results = [work.result for work in self._works if work.result is not None]
+        own_ms = [1.0 + sum(result.phases_ms.values()) for result in results]
+        elapsed_s = time.monotonic() - self._start_s
+        for result, spent_ms in zip(results, own_ms, strict=True):
+            yield result.case_id, elapsed_s * spent_ms / sum(own_ms)
+
+    def close(self) -> None:
+        """Its works hold it no more, nor it theirs."""
+        for work in self._works:
+            del work.watch_turns
 
     def start_no_more(self) -> None:
         """Go on with those that run."""
@@ -149,16 +181,35 @@ class TurnSet:
 
     def _begin(self, present: Sequence[RoundWork]) -> None:
         self._is_begun = True
-        numbers = {work: self._works.index(work) for work in present}
-        start = TurnStart(
-            tuple(numbers.values()),
-            tuple(work.pid for work in present),
-            every_of([work.turn_s for work in present]),
-            # It may have threads that go on while it waits.
-            tuple(number for work, number in numbers.items() if work.case.threads != 1),
-        )
+        start = self._start_of(present)
         self._deadline_s = time.monotonic() + max(work.take_turns(start) for work in present)
-        first = start.order(self._name, 0)[0]
+        first, *following = start.order(self._name, 0)
         descriptor = os.open(self._folder / str(first), os.O_RDWR)
-        os.write(descriptor, b"t")
+        os.write(descriptor, token(0, following))
         os.close(descriptor)
+
+    def _start_of(self, present: Sequence[RoundWork]) -> TurnStart:
+        every, cycles = dict[RoundWork, int](), dict[RoundWork, float]()
+        for group in self._groups:
+            if members := [work for work in group if work in present]:
+                turns_s = [work.turn_s for work in members]
+                every.update(zip(members, every_of(turns_s), strict=True))
+                cycle_s = sum(work.turn_s / every[work] for work in members)
+                needed = _needed_cycles(min(turns_s), members[0].job.limits)
+                longest = members[0].job.limits.longest_s(len(members)) / cycle_s
+                cycles.update(dict.fromkeys(members, max(1.0, min(needed, longest))))
+        seats = [self._seats[work] for work in present]
+        return TurnStart(
+            tuple(seat.number for seat in seats),
+            tuple(work.pid for work in present),
+            tuple(seat.group for seat in seats),
+            tuple(floor_power(max(cycles.values()) / cycles[work]) for work in present),
+            tuple(every[work] for work in present),
+            # It may have threads that go on while it waits.
+            tuple(self._seats[work].number for work in present if work.case.threads != 1),
+        )
+
+
+def _needed_cycles(turn_s: float, limits: Limits) -> float:
+    """How many turns at least, so long, until it has measured enough."""
+    return max(CYCLES, limits.min_s / turn_s, limits.min_samples / RUNS)

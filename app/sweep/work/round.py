@@ -58,6 +58,8 @@ class RoundWork(ProcessWork):
 
     kind = "round"
     is_search_case = False
+    watch_turns: Callable[[], None] = staticmethod(lambda: None)
+    """Looks after its set: one that waits can't tell whether another will ever hand on."""
 
     def __init__(
         self,
@@ -89,8 +91,6 @@ class RoundWork(ProcessWork):
         self.pid, self.turn_s, self.has_left = 0, 0.0, False
         """Of a round in turns its process and the length of a turn once that is ready, and whether
         it has had its turns."""
-        self.watch_turns: Callable[[], None] = lambda: None
-        """Looks after the set: one that waits can't tell whether another will ever hand on."""
 
     def start(self, place: ThisMachine) -> None:
         self._place = place

@@ -20,7 +20,7 @@ from app.analysis.columns.rows import Rows
 from app.analysis.comparison.ranking import fastest
 from app.cases.case import Case
 from app.cases.round import MEASURED, RoundResult
-from app.cases.turns import TURN_SET, TurnStart, every_of
+from app.cases.turns import FIRST_GROUP, STATE, TURN_SET, TurnStart, every_of
 from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
 from app.stats.verdict import STATES_DIFFER
@@ -55,17 +55,24 @@ def by_set(run: Run) -> dict[str, list[RoundResult]]:
     return sets
 
 
-def assert_apart(run: Run, rounds: list[RoundResult]) -> None:
-    """No run of one process lies within another's turn, and turns go round."""
+def turns_of(run: Run, rounds: list[RoundResult]) -> list[tuple[int, int, int]]:
+    """Begin, end and place of the round, in order of time; no two of them overlap."""
     turns = []
     for number, result in enumerate(rounds):
         records = read_records(run.samples_path(result))
         is_measured = records["phase"] == MEASURED
         edges = np.flatnonzero(np.diff(is_measured.astype(int), prepend=0, append=0))
         for first, last in zip(edges[::2], edges[1::2], strict=True):
-            turns.append((records["started_ns"][first], records["finished_ns"][last - 1], number))
+            begin, end = records["started_ns"][first], records["finished_ns"][last - 1]
+            turns.append((int(begin), int(end), number))
     turns.sort()
     assert all(end <= start for (_, end, _), (start, _, _) in pairwise(turns))
+    return turns
+
+
+def assert_apart(run: Run, rounds: list[RoundResult]) -> None:
+    """No run of one process lies within another's turn, and turns go round."""
+    turns = turns_of(run, rounds)
     counts = [sum(number == turn[2] for turn in turns) for number in range(len(rounds))]
     assert max(counts) - min(counts) <= 1 and min(counts) > 5
     assert all(result.iterations >= 4 * count for result, count in zip(rounds, counts, strict=True))
@@ -86,6 +93,27 @@ def test_one_process_of_a_comparison_runs_at_a_time(graph: str, tmp_path: Path) 
     assert {str(row["pairing"]) for row in rows} >= {"turns"}
 
 
+TWO = "--option", "fake.latency_us=200,300"
+
+
+@pytest.mark.parametrize(("words", "seats"), [(TWO, 2), ((), 1)])
+def test_cases_that_are_not_compared_share_all_passes_but_the_first(
+    tmp_path: Path, words: tuple[str, ...], seats: int
+) -> None:
+    paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "abc"]
+    run = measured(",".join(paths), tmp_path / "run", *words, "--rounds", "3")
+    groups = list(by_set(run).values())
+    assert sorted(map(len, groups)) == [seats] * (9 if seats > 1 else 6)
+    for number in (1, 2):
+        rounds = [result for group in groups for result in group if result.round == number]
+        assert len(rounds) == 3 * seats
+        turns = turns_of(run, rounds)
+        begin, end = turns[0][0], turns[-1][1]
+        for group in range(3):
+            own = [turn for turn in turns if turn[2] // seats == group]
+            assert own[-1][1] - own[0][0] > 0.8 * (end - begin)
+
+
 def test_more_than_eight_are_dealt_in_equal_parts(tmp_path: Path) -> None:
     cases = [Case("add.onnx", "fake", options={"latency_us": 100.0 + n}) for n in range(17)]
     schedule = Schedule(cases, 1, SHORT, 60.0, 0, tmp_path)
@@ -97,10 +125,12 @@ def test_more_than_eight_are_dealt_in_equal_parts(tmp_path: Path) -> None:
 def test_turns_of_long_runs_come_less_often_and_those_of_short_ones_always() -> None:
     assert every_of([0.005, 0.006, 0.0099]) == (1, 1, 1)
     assert every_of([0.02, 0.024, 0.4, 9.0]) == (1, 1, 8, 16)
-    start = TurnStart((0, 1, 3), (1, 2, 3), (1, 2, 4))
-    orders = [start.order("a", cycle) for cycle in range(8)]
-    assert [sorted(order) for order in orders] == [[0, 1, 3], [0], [0, 1], [0]] * 2
-    assert [start.order("a", cycle) for cycle in range(8)] == orders
+    groups, laps, every = (0, 0, 7, 7), (1, 1, 2, 2), (1, 2, 1, 2)
+    start = TurnStart((0, 1, 3, 4), (1, 2, 3, 4), groups, laps, every)
+    orders = [start.order("a", lap) for lap in range(8)]
+    assert [sorted(order) for order in orders] == [[0, 1, 3, 4], [0], [0, 1, 3], [0]] * 2
+    assert [start.order("a", lap) for lap in range(8)] == orders
+    assert all({*order[:2]} in ({0, 1}, {3, 4}) for order in orders if len(order) == 4), orders
 
 
 def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
@@ -131,19 +161,46 @@ def test_what_a_process_leaves_unfinished_is_measured_again(
     assert [s for s in statuses.values() if s not in ended] == [["ok"] * 2] * 2
 
 
-def started(graph: str, folder: Path) -> subprocess.Popen[bytes]:
-    """A run whose processes take turns, some of them halted, for as long as it is left alone."""
-    words = ("--option", "fake.latency_us=200,300", "--threads", "1,2", "--preset", "standard")
-    command = (sys.executable, "-m", "app", "run", graph, "--runtimes", "fake", *words)
+def test_one_that_is_killed_costs_its_pass_nothing_but_time(tmp_path: Path) -> None:
+    paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "ab"]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = (*TWO, "--preset", "brief", "--rounds", "3")
+    process = begun(*paths, *words, "--out", str(tmp_path / "run"), TMPDIR=str(temporary))
+    seat = "graphlap-turns-*/3"  # the first pass has two at a time
+    wait_until(lambda: bool(list(temporary.glob(seat))))
+    pipe = next(temporary.glob(seat))
+    wait_until(lambda: pipe.with_name(STATE).read_bytes()[FIRST_GROUP:].strip(b"\0") != b"")
+    victim = next(child for child in family(process.pid) if has_open(child, pipe.with_name("0")))
+    victim.kill()
+    process.wait(60)
+    run = read_run(tmp_path / "run")
+    statuses = [[result.status for result in run.rounds_of(case)] for case in run.cases]
+    assert sorted(statuses) == [["ok", "crashed"], *[["ok"] * 3] * 3]
+
+
+def has_open(process: psutil.Process, path: Path) -> bool:
+    links = Path(f"/proc/{process.pid}/fd").iterdir()
+    return any(os.path.realpath(link) == str(path) for link in links)
+
+
+def begun(*words: str, **environ: str) -> subprocess.Popen[bytes]:
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen(
-        [*command, "--rounds", "50", "--out", str(folder)],
+    return subprocess.Popen(
+        [sys.executable, "-m", "app", "run", "--runtimes", "fake", *words],
         stdin=quiet,
         stdout=quiet,
         stderr=quiet,
         cwd=ROOT,
+        env={**os.environ, **environ},
         start_new_session=True,
     )
+
+
+def started(graph: str, folder: Path) -> subprocess.Popen[bytes]:
+    """A run whose processes take turns, some of them halted, for as long as it is left alone."""
+    words = (*TWO, "--threads", "1,2", "--preset", "standard", "--rounds", "50")
+    process = begun(graph, *words, "--out", str(folder))
     wait_until(lambda: process.poll() is not None or any(map(is_halted, family(process.pid))))
     assert process.poll() is None
     return process
