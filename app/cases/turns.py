@@ -30,8 +30,6 @@ seat has a named pipe, its number, in which the token arrives that lets it run."
 OVER, HOLDER, FIRST_SEAT, FIRST_GROUP = 0, 1, 2, 64
 """Places in that file: bytes, but for doubles from `FIRST_GROUP` on."""
 STATE_BYTES = FIRST_GROUP + 8 * MOST_SEATS
-
-
 LAP_BYTES = 4
 """A token is the number of the lap, and then the seats that have turns after this one in it."""
 
@@ -68,11 +66,13 @@ class TurnStart:
     def order(self, set_name: str, lap: int) -> list[int]:
         """Who has turns in a lap, group by group, in an order that is drawn anew for each."""
         draw = random.Random(f"{set_name}:{lap}")
-        places = zip(self.seats, self.groups, self.laps, self.every, strict=True)
-        order = [(group, seat) for seat, group, laps, n in places if lap % (laps * n) == 0]
-        draw.shuffle(order)
-        groups = sorted(set(self.groups), key=lambda _: draw.random())
-        return [seat for _, seat in sorted(order, key=lambda place: groups.index(place[0]))]
+        places = list(zip(self.groups, self.seats, self.laps, self.every, strict=True))
+        groups = sorted(set(self.groups))
+        order = []
+        for group in draw.sample(groups, len(groups)):
+            due = [seat for own, seat, laps, n in places if own == group and lap % (laps * n) == 0]
+            order += draw.sample(due, len(due))
+        return order
 
 
 def every_of(turns_s: Sequence[float]) -> tuple[int, ...]:

@@ -1,10 +1,12 @@
-"""Turns: the processes of one comparison are alive together, and one at a time runs for some
-milliseconds, so that all of them see the same states of the machine.
+"""Turns: the processes of a pass are alive together, and one at a time runs for some milliseconds,
+so that all of them see the same states of the machine.
 
-A token goes round in an order that is drawn anew for each cycle. Who has it runs for 5 ms or four
-runs, whichever is longer, and hands it on between two runs. What begins in the first half
-millisecond of it counts as warm-up: caches and branch predictors are still those of another
-process. Whose turns are much longer than the others' has one only in every so many cycles.
+A token goes round. Who has it runs for 5 ms or four runs, whichever is longer, and hands it on
+between two runs. What begins in the first half millisecond of it counts as warm-up: caches and
+branch predictors are still those of another process. In a cycle those have turns one after another
+that are compared, in an order drawn anew, and whose turns are much longer than the others' has one
+only in every so many. In a lap each group has a cycle, but for those that need fewer, which come
+less often, and those that have measured enough.
 """
 
 from __future__ import annotations
