@@ -170,7 +170,7 @@ class Limits:
     `simulated_samples`. Outputs are checked in runs of their own before and after, or without
     `has_check_runs` once, as the last measured run left them, where a model has no state.
 
-    In turns one of few runs takes `slow_s`, and a set `slow_s` or `max_s` for each seat.
+    In turns one of few runs takes `slow_s`, a group `slow_s` or `max_s` for each seat.
     """
 
     min_s: float = 1.0
@@ -188,7 +188,7 @@ class Limits:
         return 4.0 * self.min_s
 
     def longest_s(self, seats: int) -> float:
-        """After which nobody of a set of so many has another turn."""
+        """After which a group of so many needs no more turns."""
         return seats * max(self.max_s, self.slow_s)
 
 

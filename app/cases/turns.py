@@ -12,15 +12,15 @@ READY, LEFT = "ready", "left"
 """Events of a round in turns: it is warm and waits for the others of its set, with its `pid` and
 the length of its turns, `turn_s`; it has had its last turn."""
 TURN_SET, TURN_EVERY = "turn_set", "turn_every"
-"""Facts of a round: the set whose processes took turns with it, and, where it had one only in every
-so many cycles, in how many."""
+"""Facts of a round: the set and the group whose processes took turns with it, and, where it had one
+only in every so many cycles, in how many."""
 TURN_S, RUNS = 0.005, 4
 """A turn lasts so long or so many runs, whichever is longer."""
 CYCLES = 60
 """So many turns give a set's ratio, unless they take too long."""
 MOST_EVERY = 16
 _LONG = 2.0
-"""A turn so many times as long as the shortest of its set comes less often."""
+"""A turn so many times as long as the shortest of its group comes less often."""
 MOST_SEATS = 16
 """Of one set."""
 STATE = "state"

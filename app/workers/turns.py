@@ -97,8 +97,8 @@ class TurnRing:
     def is_over(self) -> bool:
         return bool(self._state[OVER])
 
-    def group_s(self, turn_s: float) -> float:
-        """How long its group has had turns, this one among them."""
+    def count(self, turn_s: float) -> float:
+        """Add the seconds of a turn to those of its group, and how many these are then."""
         place = FIRST_GROUP + 8 * self._seat.group
         (seconds,) = struct.unpack_from("d", self._state, place)
         struct.pack_into("d", self._state, place, seconds + turn_s)
@@ -154,7 +154,7 @@ class TurnRing:
 
 def measure_in_turns(sampler: Sampler, ring: TurnRing) -> tuple[MeasurementResult, float]:
     """Run a block in each turn until all seats have measured enough, and how many seconds were the
-    others'; `Limits` say what is enough, of own time, and their longest holds for each seat."""
+    others'; `Limits` say what is enough, of own time, and how long a group has turns at most."""
     limits, histogram = sampler.limits, Histogram()
     iterations, own_s, reported_s, cycle = 0, 0.0, 0.0, 0
     start_s = time.perf_counter()
@@ -173,7 +173,7 @@ def measure_in_turns(sampler: Sampler, ring: TurnRing) -> tuple[MeasurementResul
         histogram.add(latency)
         now_s = time.perf_counter()
         own_s += now_s - turn_start_s
-        group_s = ring.group_s(now_s - turn_start_s)
+        group_s = ring.count(now_s - turn_start_s)
         is_long = own_s >= limits.min_s and iterations >= limits.min_samples
         is_enough = is_long and (cycle + 1 >= CYCLES or own_s >= limits.slow_s)
         if is_enough or group_s >= limits.longest_s(ring.seats):

@@ -225,11 +225,9 @@ class FixedSweep(GridScheduler):
                 return None
             for case_id, seconds in self._turns.seconds():
                 self.schedule.budget.learn(case_id, seconds)
-            dropped = self._turns.dropped
-            if dropped and self.schedule.budget.left_s:
-                self._broken_pass = dropped[0][0].job.round
-                cases = (tuple(work.case for work in group) for group in dropped)
-                self._rounds.extendleft((group, self._broken_pass) for group in cases)
+            if (dropped := self._turns.dropped) and self.schedule.budget.left_s:
+                self._broken_pass = self._started_pass
+                self._rounds.extendleft((cases, self._broken_pass) for cases in dropped)
             self._turns.close()
             self._turns = None
         while self._prepared or self._rounds or self._queue_rounds():

@@ -16,7 +16,6 @@ from pathlib import Path
 import psutil
 
 from app.cases.case import Case
-from app.cases.round import Limits
 from app.cases.scenario import NO_CONDITION
 from app.cases.turns import (
     CYCLES,
@@ -94,16 +93,15 @@ def fit_in_memory(models: Sequence[ExportedModel]) -> bool:
 
 class TurnSet:
     """`groups` of one pass, of cases that are compared. `next` hands out each once the one before
-    is warm, and lets all begin together; `over` says that all have ended, and `dropped` are those
-    to be measured again."""
+    is warm, and lets all begin together; `over` says that all have ended, and `dropped` are the
+    cases to be measured again, group by group."""
 
     def __init__(self, groups: Sequence[Sequence[RoundWork]], name: str) -> None:
         self._folder = folder = Path(tempfile.mkdtemp(prefix="graphlap-turns-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         (folder / STATE).write_bytes(bytes(STATE_BYTES))
         self._name, self._groups = name, groups
-        self._works = tuple(work for group in groups for work in group)
-        needs = [work.needs.exclusive for work in self._works]
+        needs = [work.needs.exclusive for group in groups for work in group]
         together = Needs(frozenset().union(*needs), together=name)
         self._seats = dict[RoundWork, TurnSeat]()
         for place, group in enumerate(groups):
@@ -113,6 +111,7 @@ class TurnSet:
                 self._seats[work] = seat = TurnSeat(name, str(folder), number, place)
                 work.job, work.needs = replace(work.job, seat=seat), together
                 work.watch_turns = self.watch
+        self._works = tuple(self._seats)
         self._waiting, self._started = deque(self._works), list[RoundWork]()
         self._is_begun = self._is_broken = False
         self._deadline_s = math.inf
@@ -124,9 +123,8 @@ class TurnSet:
         return not self._waiting and all(work.over for work in self._started)
 
     @property
-    def dropped(self) -> list[list[RoundWork]]:
-        """Group by group."""
-        lost = [[work for work in group if work.result is None] for group in self._groups]
+    def dropped(self) -> list[tuple[Case, ...]]:
+        lost = (tuple(w.case for w in group if w.result is None) for group in self._groups)
         return list(filter(None, lost))
 
     def seconds(self) -> Iterator[tuple[str, float]]:
@@ -189,15 +187,17 @@ class TurnSet:
         os.close(descriptor)
 
     def _start_of(self, present: Sequence[RoundWork]) -> TurnStart:
+        """A group that has measured enough after fewer cycles has one in fewer laps."""
         every, cycles = dict[RoundWork, int](), dict[RoundWork, float]()
         for group in self._groups:
             if members := [work for work in group if work in present]:
                 turns_s = [work.turn_s for work in members]
                 every.update(zip(members, every_of(turns_s), strict=True))
                 cycle_s = sum(work.turn_s / every[work] for work in members)
-                needed = _needed_cycles(min(turns_s), members[0].job.limits)
-                longest = members[0].job.limits.longest_s(len(members)) / cycle_s
-                cycles.update(dict.fromkeys(members, max(1.0, min(needed, longest))))
+                limits = members[0].job.limits
+                wanted = max(CYCLES, limits.min_s / min(turns_s), limits.min_samples / RUNS)
+                most = max(1.0, limits.longest_s(len(members)) / cycle_s)
+                cycles.update(dict.fromkeys(members, min(wanted, most)))
         seats = [self._seats[work] for work in present]
         return TurnStart(
             tuple(seat.number for seat in seats),
@@ -208,8 +208,3 @@ class TurnSet:
             # It may have threads that go on while it waits.
             tuple(self._seats[work].number for work in present if work.case.threads != 1),
         )
-
-
-def _needed_cycles(turn_s: float, limits: Limits) -> float:
-    """How many turns at least, so long, until it has measured enough."""
-    return max(CYCLES, limits.min_s / turn_s, limits.min_samples / RUNS)
