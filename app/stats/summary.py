@@ -116,7 +116,7 @@ WINDOW_S, MINIMUM_RUNS, WINDOWS = 0.05, 30, 10
 """A round's level is followed in windows of so long, shorter ones where it would be fewer than so
 many, with at least so many runs each."""
 ROUNDS_APART = 0.05
-"""Rounds whose medians differ by more are warned of."""
+"""Rounds whose medians differ by more are warned of, as is one whose level moves by more."""
 OUTLIER_SHARE = 0.01
 """So many samples far above the rest are warned of."""
 FAR_TAIL = 10.0
@@ -356,14 +356,16 @@ def _drift(movements: Sequence[Movement]) -> str:
 
 
 def _drift_warnings(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
-    """One diagnostic for each way in which the level moved."""
+    """One diagnostic for each way in which the level moved in most rounds, as a case's own doing
+    does, or far: what the machine does to one round now and then is in the spread of rounds."""
     for word, count in Counter(move.word for move in movements).most_common():
-        if word != "flat":
+        change = _largest_change(movements, word)
+        if word != "flat" and (2 * count > len(movements) or change > ROUNDS_APART):
             yield diagnostic(
                 "latency_drift",
                 rounds=count,
                 timed=len(movements),
-                change=_largest_change(movements, word),
+                change=change,
                 direction=_DIRECTIONS[word],
             )
 

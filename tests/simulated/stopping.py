@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from app.stats.estimates import Estimate, Rounds, typical_quantile
 from app.stats.required_rounds import StoppingRule
 from app.stats.verdict import difference, judge
+from tests.simulated.held_out import HELD_OUT
 from tests.simulated.machine_coverage import pseudo_medians
 from tests.simulated.machines import MACHINES, autoregressive
 
@@ -183,7 +184,7 @@ STREAMS: tuple[Asked, ...] = (
 )
 """Asked for so that they end at various looks."""
 
-_MACHINES = {machine.name: machine for machine in MACHINES}
+_MACHINES = {machine.name: machine for machine in (*MACHINES, *HELD_OUT)}
 
 
 def _independent(name: str) -> Stream:
@@ -198,5 +199,6 @@ DISTURBED: tuple[Asked, ...] = (
     Asked(_independent("NUMA, 3 levels"), 0.5, 0.05, runs=800),
     Asked(_independent("clock of 100 ns"), 0.5, 0.10, runs=800),
     Asked(_independent("on-off neighbour"), 0.5, 0.08, runs=800),
+    *(Asked(_independent(machine.name), 0.5, 0.03, runs=800) for machine in HELD_OUT[:3]),
 )
-"""Machines on which the first rounds may agree by chance."""
+"""Machines on which the first rounds may agree by chance, the last three held out."""

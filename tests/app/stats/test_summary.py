@@ -107,6 +107,22 @@ def test_what_a_short_round_did_is_the_same_whenever_its_clock_began() -> None:
     assert first.drift.startswith("slowed down") and second.drift == first.drift
 
 
+@pytest.mark.parametrize(
+    ("moved", "change", "codes"),
+    [(2, 0.03, ()), (3, 0.03, ("latency_drift",)), (1, 0.08, ("latency_drift",)), (0, 0.0, ())],
+)
+def test_a_level_that_moves_is_warned_of_where_most_rounds_show_it_or_it_moves_far(
+    moved: int, change: float, codes: tuple[str, ...]
+) -> None:
+    rounds = [
+        np.linspace(1.0, 1.0 + change * (number < moved), 4000) * normal(4000, number)
+        for number in range(4)
+    ]
+    summary = summary_of(*rounds)
+    assert tuple(d.code for d in summary.warnings if d.code == "latency_drift") == codes
+    assert summary.drift.count("in ") == (moved > 0), "the column has every movement"
+
+
 def test_slow_spells_count_as_few_independent_samples() -> None:
     """Fifty slow runs in a row are one event, not fifty samples beyond p99."""
     alone, spells = [], []

@@ -163,9 +163,9 @@ def test_why_rounds_end_is_told_by_the_row(
 
 
 def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
-    """Levels that spread by 2 %: ±5 % takes more than five of them and fewer than forty."""
+    """Levels that spread by 3 %: ±5 % takes more than five of them and fewer than forty."""
     levels = [
-        [100.0 + 4.0 * (number % 2), 100.001 + 4.0 * (number % 2)] * 30 for number in range(40)
+        [100.0 + 6.0 * (number % 2), 100.001 + 6.0 * (number % 2)] * 30 for number in range(40)
     ]
     remaining: list[int] = []
     while len(remaining) < 40 and remaining[-1:] != [len(remaining)]:
