@@ -143,12 +143,12 @@ def slices() -> None:
     one whose weights do not fit the last level of cache: each ratio of the p50 to that of ONNX
     Runtime with as many threads, and by how much the other two ways differ from the first.
     """
-    usual, longer = "_TURN_S, _RUNS = 0.005, 4", "_TURN_S, _RUNS = 0.020, 16"
+    usual, longer = "TURN_S, RUNS = 0.005, 4", "TURN_S, RUNS = 0.020, 16"
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "copy"
         for package in ("app", "assets", "exporters", "runtimes"):
             shutil.copytree(ROOT / package, copy / package)
-        module = copy / "app/workers/turns.py"
+        module = copy / "app/cases/turns.py"
         text = module.read_text(encoding="utf-8")
         assert usual in text
         module.write_text(text.replace(usual, longer), encoding="utf-8")
