@@ -16,6 +16,10 @@ TURN_SET, TURN_EVERY = "turn_set", "turn_every"
 only in every so many cycles, in how many."""
 TURN_S, RUNS = 0.005, 4
 """A turn lasts so long or so many runs, whichever is longer."""
+LONG_TURN_S, LONG_RUNS = 0.050, 24
+"""It lasts so many runs, but no longer than so, where that is more: what takes a good part of a
+millisecond goes through more memory than a core's own caches hold, and who comes back has its part
+of the last level again after some 10 ms only."""
 CYCLES = 60
 """So many turns give a set's ratio, unless they take too long."""
 MOST_EVERY = 16

@@ -270,15 +270,16 @@ def _measure_in_turns(
 ) -> MeasurementResult:
     """Wait until the whole set is ready, then take turns; waiting is no part of a phase."""
     context.leave()
+    length_s = turn_s(run_s)
     with TurnRing(seat) as ring:
-        context.tell({"event": READY, "pid": os.getpid(), "turn_s": turn_s(run_s)})
+        context.tell({"event": READY, "pid": os.getpid(), "turn_s": length_s})
         message = next_message()
         if "turns" not in message:
             return MeasurementResult(0, 0.0, "stopped")
         start = from_json(TurnStart, message["turns"])
         ring.begin(start)
         context.enter("measure")
-        measurement, waited_s = measure_in_turns(sampler, ring)
+        measurement, waited_s = measure_in_turns(sampler, ring, length_s)
     context.leave()
     context.phases_ms["measure"] -= waited_s * 1e3
     context.tell({"event": LEFT})

@@ -1,12 +1,12 @@
 """Turns: the processes of a pass are alive together, and one at a time runs for some milliseconds,
 so that all of them see the same states of the machine.
 
-A token goes round. Who has it runs for 5 ms or four runs, whichever is longer, and hands it on
-between two runs. What begins in the first half millisecond of it counts as warm-up: caches and
-branch predictors are still those of another process. In a cycle those have turns one after another
-that are compared, in an order drawn anew, and whose turns are much longer than the others' has one
-only in every so many. In a lap each group has a cycle, but for those that need fewer, which come
-less often, and those that have measured enough.
+A token goes round. Who has it runs for 5 ms, 24 runs of a longer one but 50 ms at most, or four
+runs, and hands it on between two runs. What begins in the first part of it counts as warm-up:
+caches and branch predictors are still those of another process. In a cycle those have turns one
+after another that are compared, in an order drawn anew, and whose turns are much longer than the
+others' has one only in every so many. In a lap each group has a cycle, but for those that need
+fewer, which come less often, and those that have measured enough.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from app.cases.turns import (
     FIRST_SEAT,
     HOLDER,
     LAP_BYTES,
+    LONG_RUNS,
+    LONG_TURN_S,
     OVER,
     RUNS,
     STATE,
@@ -42,15 +44,13 @@ from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
 
-_LEAD_NS = 500_000
-"""A tenth of a turn. It does not depend on the turn's own length: one slow run would make the lead
-longer, and so be part of it oftener than other runs."""
+_LEAD = 0.2
 _REPORT_S = 0.2
 
 
 def turn_s(run_s: float) -> float:
     """How long a turn is, of runs that take so long."""
-    return max(TURN_S, RUNS * run_s)
+    return max(TURN_S, min(LONG_TURN_S, LONG_RUNS * run_s), RUNS * run_s)
 
 
 class TurnRing:
@@ -152,9 +152,12 @@ class TurnRing:
         self.close()
 
 
-def measure_in_turns(sampler: Sampler, ring: TurnRing) -> tuple[MeasurementResult, float]:
-    """Run a block in each turn until all seats have measured enough, and how many seconds were the
-    others'; `Limits` say what is enough, of own time, and how long a group has turns at most."""
+def measure_in_turns(
+    sampler: Sampler, ring: TurnRing, length_s: float
+) -> tuple[MeasurementResult, float]:
+    """Run a block in each turn, of about `length_s`, until all seats have measured enough, and how
+    many seconds were the others'; `Limits` say what is enough, of own time, and how long a group
+    has turns at most."""
     limits, histogram = sampler.limits, Histogram()
     iterations, own_s, reported_s, cycle = 0, 0.0, 0.0, 0
     start_s = time.perf_counter()
@@ -164,9 +167,9 @@ def measure_in_turns(sampler: Sampler, ring: TurnRing) -> tuple[MeasurementResul
             break
         turn_start_s = time.perf_counter()
         sampler.watch.begin()
-        records = sampler.lanes.block(TURN_S, RUNS)
+        records = sampler.lanes.block(length_s, RUNS)
         sampler.watch.end(records)
-        discount_lead(records)
+        discount_lead(records, length_s)
         sampler.file.write(records.tobytes())
         latency = latency_ns(counted_records(records))
         iterations += len(latency)
@@ -194,9 +197,14 @@ def measure_in_turns(sampler: Sampler, ring: TurnRing) -> tuple[MeasurementResul
     return MeasurementResult(iterations, own_s, reason), waited_s
 
 
-def discount_lead(records: np.ndarray) -> None:
-    """Runs that began at the beginning of the turn do not count, but for the last of all."""
+def discount_lead(records: np.ndarray, length_s: float) -> None:
+    """Runs that began at the beginning of the turn do not count, but for the last of all: a tenth
+    of a turn of 5 ms, nearly a fifth of one of 50.
+
+    The turn's own length does not matter: one slow run would make the lead longer, and so be part
+    of it oftener than other runs.
+    """
     starts_ns = records["started_ns"]
-    is_lead = starts_ns < int(starts_ns.min()) + _LEAD_NS
+    is_lead = starts_ns < starts_ns.min() + 1e9 * _LEAD * (length_s - TURN_S / 2.0)
     is_lead[-1] = False
     records["phase"][is_lead] = WARMUP

@@ -163,11 +163,22 @@ def figures(records: np.ndarray) -> list[float]:
     return [*np.quantile(latencies, (0.5, 0.995)).tolist(), float(latencies.mean()), 1e9 / rate]
 
 
-@pytest.mark.parametrize(("run_us", "turns"), [(23.0, 60), (550.0, 600), (2000.0, 1500)])
+@pytest.mark.parametrize(
+    ("run_s", "expected_s"),
+    [(1e-6, 0.005), (1e-4, 0.005), (1e-3, 0.024), (2e-3, 0.048), (4e-3, 0.05), (0.02, 0.08)],
+)
+def test_turns_of_longer_runs_last_until_caches_are_theirs_again(
+    run_s: float, expected_s: float
+) -> None:
+    assert turn_s(run_s) == pytest.approx(expected_s)
+
+
+@pytest.mark.parametrize(("run_us", "turns"), [(23.0, 60), (550.0, 150), (2000.0, 300)])
 def test_what_counts_of_turns_is_as_slow_as_the_rest(run_us: float, turns: int) -> None:
     """One run in 100 takes ten times as long; whether such a run counts is no matter of that."""
     rng, tries = np.random.default_rng(31), 60
-    runs = round(turn_s(run_us * 1e-6) / (run_us * 1e-6)) + 1
+    length_s = turn_s(run_us * 1e-6)
+    runs = round(length_s / (run_us * 1e-6)) + 1
     offsets = []
     for _ in range(tries):
         times_ns = 1e3 * run_us * np.exp(rng.normal(0.0, 0.03, turns * runs))
@@ -177,7 +188,7 @@ def test_what_counts_of_turns_is_as_slow_as_the_rest(run_us: float, turns: int) 
         records["started_ns"] = records["scheduled_ns"] = records["finished_ns"] - times_ns
         records["phase"] = MEASURED
         for turn in records.reshape(turns, runs):
-            discount_lead(turn)
+            discount_lead(turn, length_s)
         counted = counted_records(records)
         assert 0.7 <= len(counted) / len(records) < 0.95
         offsets.append(np.log(figures(counted)) - np.log(figures(records)))
