@@ -272,9 +272,20 @@ def display_for(run: SweepRun, stream: TextIO) -> Display:
     return LiveDisplay(run, stream) if stream.isatty() else PlainLog(run, stream)
 
 
+def _is_next(work: Work) -> bool:
+    """Whether it is a later round of a simulation, which one process has one after another."""
+    result = work.result if isinstance(work, RoundWork) else None
+    return (
+        result is not None
+        and (result.clock, result.status) == ("simulated", "ok")
+        and result.round > 0
+    )
+
+
 class PlainLog:
-    """One line for each export, for each round that ended, for the first figure of the run, and for
-    each new state of a case's interval."""
+    """One line for each export, for each round that ended, of a simulated case for the first and
+    those that failed, for the first figure of the run, and for each new state of a case's
+    interval."""
 
     def __init__(self, run: SweepRun, stream: TextIO) -> None:
         self._run = run
@@ -294,7 +305,7 @@ class PlainLog:
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
-                case Completed(work) if work.kind != DraftWork.kind:
+                case Completed(work) if work.kind != DraftWork.kind and not _is_next(work):
                     self._write_end(work)
                 case Dropped(work):
                     self._write_line(work.text(self._models))

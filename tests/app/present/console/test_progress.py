@@ -72,6 +72,18 @@ def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(
     assert rounds[-1].startswith("[4/4, 0 s left]")
 
 
+def test_a_simulated_case_has_one_line_however_many_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtimes = ["fpga:v80", "fake"]
+    said = sweep(
+        tmp_path, monkeypatch, io.StringIO(), rounds=3, code=0, runtimes=runtimes, options={}
+    )
+    lines = [line for line in said.splitlines() if re.search(r"round \d: ok", line)]
+    assert [sum(name in line for line in lines) for name in ("fpga:v80", "fake")] == [1, 3]
+    assert any(line.startswith("[6/6, ") for line in lines)
+
+
 def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
