@@ -45,6 +45,7 @@ from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
 
 _LEAD = 0.2
+"""Of what a turn is longer than half of the shortest: at its beginning runs do not count."""
 _REPORT_S = 0.2
 
 

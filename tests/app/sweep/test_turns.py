@@ -80,8 +80,8 @@ def assert_apart(run: Run, rounds: list[RoundResult]) -> None:
 
 def test_one_process_of_a_comparison_runs_at_a_time(graph: str, tmp_path: Path) -> None:
     """Those with two threads are halted between their turns."""
-    words = ("--option", "fake.latency_us=200,300", "--threads", "1,2", "--rounds", "3")
-    run = measured(graph, tmp_path / "run", *words, "--baseline", "fake.latency_us=200")
+    words = ("--option", "fake.latency_us=100,150", "--threads", "1,2", "--rounds", "3")
+    run = measured(graph, tmp_path / "run", *words, "--baseline", "fake.latency_us=100")
     sets = by_set(run)
     # The first round of one case opens the run, before its outputs can be checked.
     assert sorted(map(len, sets.values()))[1:] == [4, 4]
@@ -93,7 +93,8 @@ def test_one_process_of_a_comparison_runs_at_a_time(graph: str, tmp_path: Path) 
     assert {str(row["pairing"]) for row in rows} >= {"turns"}
 
 
-TWO = "--option", "fake.latency_us=200,300"
+TWO = "--option", "fake.latency_us=100,150"
+"""Whose turns are of 5 ms, also where runs take twice as long."""
 
 
 @pytest.mark.parametrize(("words", "seats"), [(TWO, 2), ((), 1)])
