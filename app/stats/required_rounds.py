@@ -4,7 +4,7 @@ Whoever looks at an interval again and again, and stops when it is narrow, stops
 happened to spread little. Which look that is depends on the spread alone, of which the middle of
 normal rounds is independent, so the look that ends a case misses less often than the sum of all:
 with intervals of 97.5 % at 5, 7, 10, 14, 20, 28 and 40 rounds in 4.3 % at the least favourable
-spread, and in 5 % where processes lie on few levels (`tests.benchmarks stopping`).
+spread, and in up to 6 % of other streams (`tests.benchmarks stopping`).
 
 A comparison that is judged after each few rounds, and that ends once it is decided, has as many
 chances to be wrong as it has looks. So each look has a part of the error of a single judgement, in
@@ -47,7 +47,7 @@ GROWTH = 2**0.5
 MAXIMUM_ROUNDS = 40
 """What a case may come to where a plan says no number of rounds."""
 _LOOK_ERROR = 0.025
-"""What the interval of each of several looks misses by, so that the last one misses by 5 %."""
+"""What the interval of each of several looks misses by, so that the last one misses by about 5 %."""
 
 
 def looks_between(first: int, maximum: int) -> tuple[int, ...]:
