@@ -47,7 +47,7 @@ GROWTH = 2**0.5
 MAXIMUM_ROUNDS = 40
 """What a case may come to where a plan says no number of rounds."""
 _LOOK_ERROR = 0.025
-"""What the interval of each of several looks misses by, so that the last one misses by about 5 %."""
+"""What the interval of each of several looks misses by, for about 5 % of the last one."""
 
 
 def looks_between(first: int, maximum: int) -> tuple[int, ...]:
