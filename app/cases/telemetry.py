@@ -80,15 +80,14 @@ def loads_obstruct(first: float, second: float, cores: int) -> bool:
 
 
 class Surroundings(TypedDict, total=False):
-    """Load and clock as it began, then the place that its process had: what is not known is None or
-    not there. `cpu_mhz` is the mean over its timed blocks once they are over.
+    """Load and governor as it began, then the place that its process had: what is not known is None
+    or not there.
 
     `affinity` are cores, `numa_nodes` their nodes, `variables` those that the process was given for
     its engine; `other_gpus` are there where it computed on several.
     """
 
     load_1min: float
-    cpu_mhz: float | None
     governor: str | None
     affinity: list[int]
     numa_nodes: list[int]
@@ -123,7 +122,8 @@ class Interference:
     """Counts over the measured blocks of a round, which took `seconds`.
 
     Switches and page faults are the measuring process's own, of all its threads; interrupts are
-    the machine's; the clock is that of the core that timed. None: this system does not tell.
+    the machine's; the clock is that of the core that timed, measured as each block began, and a
+    twentieth of the blocks are beyond either of its ends. None: this system does not tell.
     `disturbances` are the blocks in which something came between.
     """
 

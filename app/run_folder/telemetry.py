@@ -67,8 +67,7 @@ def round_telemetry(run: Run, result: RoundResult) -> RoundTelemetry:
     if result.clock == "simulated":
         return RoundTelemetry()
     readings = read_readings(readings_path(run, result))
-    disturbances = result.interference.disturbances if result.interference else ()
-    environment = result.environment
-    return RoundTelemetry(
-        tuple(readings), disturbances, environment.get("cpu_mhz"), environment.get("load_1min")
-    )
+    counters, load_1min = result.interference, result.environment.get("load_1min")
+    if counters is None:
+        return RoundTelemetry(tuple(readings), load=load_1min)
+    return RoundTelemetry(tuple(readings), counters.disturbances, counters.cpu_mhz_mean, load_1min)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -114,14 +113,12 @@ def _take_priority(priority: int | None) -> Iterator[Diagnostic]:
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _SAVING_GOVERNORS = ("powersave", "conservative")
-_CLOCKS = Path("/sys/devices/system/cpu/cpufreq")
 
 
 def describe_round(threads: int) -> Surroundings:
-    """What can differ from round to round: load, clock, cores, scheduler, thread settings."""
+    """What can differ from round to round: load, governor, cores, scheduler, thread settings."""
     return {
         "load_1min": os.getloadavg()[0],
-        "cpu_mhz": _clock_mhz(),
         "governor": text_of(_GOVERNOR),
         **place_now(),
         "threads": threads,
@@ -136,13 +133,3 @@ def round_warnings(environment: Surroundings) -> Iterator[Diagnostic]:
     governor = environment["governor"]
     if governor in _SAVING_GOVERNORS:
         yield diagnostic("cpu_governor", governor=governor)
-
-
-def _clock_mhz() -> float | None:
-    """The mean clock of all cores now, by cpufreq, else by /proc/cpuinfo; None if neither says."""
-    texts = [text_of(path) for path in _CLOCKS.glob("policy*/scaling_cur_freq")]
-    clocks = [int(text) / 1e3 for text in texts if text]
-    if not clocks:
-        lines = (text_of(Path("/proc/cpuinfo")) or "").splitlines()
-        clocks = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
-    return statistics.fmean(clocks) if clocks else None

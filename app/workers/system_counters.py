@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import resource
 import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,14 +46,6 @@ def read_counters(root: Path, cores: Collection[int]) -> Counters:
     return Counters(stolen_ticks, interrupts)
 
 
-def read_clock_mhz(root: Path, core: int | None) -> float | None:
-    """The clock of one core now, by cpufreq."""
-    if core is None:
-        return None
-    khz = _number(root / f"sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq")
-    return None if khz is None else khz / 1e3
-
-
 def thermometer(root: Path) -> Path | None:
     """The file in which the processor's temperature stands, in thousandths of a degree."""
     zones = (root / "sys/class/thermal").glob("thermal_zone*/type")
@@ -68,12 +59,6 @@ def read_temperature_c(file: Path | None) -> float | None:
     """What the thermometer says now."""
     thousandths = None if file is None else _number(file)
     return None if thousandths is None else thousandths / 1e3
-
-
-def core_finder() -> Callable[[], int | None]:
-    """A call that tells the core which it runs on, where the C library can tell."""
-    find = getattr(ctypes.CDLL(None), "sched_getcpu", None)
-    return (lambda: None) if find is None else find
 
 
 def ticks_per_s() -> int:
@@ -116,19 +101,27 @@ class _BlockCounters:
 
 
 class Watch:
-    """Tells of the measured blocks of one round; `begin` and `end` go around each of them."""
+    """Tells of the measured blocks of one round; `begin` and `end` go around each of them.
 
-    def __init__(self, cores: Collection[int], root: Path = ROOT) -> None:
+    `core_clock_mhz` measures the clock of the core that times, as it begins: None where it does not
+    time itself but follows those that do.
+    """
+
+    def __init__(
+        self,
+        cores: Collection[int],
+        core_clock_mhz: Callable[[], float] | None = None,
+        root: Path = ROOT,
+    ) -> None:
         self._root, self._cores = root, cores
-        single_core = next(iter(cores)) if len(cores) == 1 else None
-        # Whoever follows an open loop does so from another core than the one that times.
-        self._core = core_finder() if single_core is None else lambda: single_core
+        self._core_clock_mhz = core_clock_mhz
         self._thermometer = thermometer(root)
         self._blocks: list[_BlockCounters] = []
 
     def begin(self) -> None:
         self._counters = read_counters(self._root, self._cores)
         self._usage = resource.getrusage(resource.RUSAGE_SELF)
+        self._clock_mhz = self._core_clock_mhz and self._core_clock_mhz()
 
     def end(self, records: np.ndarray) -> None:
         """`records` [n > 0] are the block's."""
@@ -144,7 +137,7 @@ class Watch:
                 usage.ru_majflt - start_usage.ru_majflt,
                 _difference(self._counters.stolen_ticks, counters.stolen_ticks),
                 _difference(self._counters.interrupts, counters.interrupts),
-                read_clock_mhz(self._root, self._core()),
+                self._clock_mhz,
                 read_temperature_c(self._thermometer),
             )
         )
@@ -156,7 +149,7 @@ class Watch:
             return None
         seconds = sum(block.seconds for block in blocks)
         stolen_ticks = _sum(block.stolen_ticks for block in blocks)
-        clocks = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
+        low_mhz, high_mhz, mean_mhz = _clocks(blocks)
         heat = [block.temperature_c for block in blocks if block.temperature_c is not None]
         available_ticks = seconds * len(self._cores) * ticks_per_s()
         return Interference(
@@ -167,11 +160,11 @@ class Watch:
             minor_faults=sum(block.minor_faults for block in blocks),
             major_faults=sum(block.major_faults for block in blocks),
             interrupts=_sum(block.interrupts for block in blocks),
-            cpu_mhz_min=min(clocks, default=None),
-            cpu_mhz_mean=statistics.fmean(clocks) if clocks else None,
-            cpu_mhz_max=max(clocks, default=None),
+            cpu_mhz_min=low_mhz,
+            cpu_mhz_mean=mean_mhz,
+            cpu_mhz_max=high_mhz,
             temperature_c=max(heat, default=None),
-            disturbances=tuple(self._disturbances(max(clocks, default=None))),
+            disturbances=tuple(self._disturbances(high_mhz)),
         )
 
     @property
@@ -213,6 +206,21 @@ class Watch:
             )
             if disturbance != Disturbance(block.begun_ns, block.ended_ns):
                 yield disturbance
+
+
+_RARELY = 0.05
+"""Of the time: what a clock was lower or higher in, tells nothing of a round."""
+
+
+def _clocks(
+    blocks: Sequence[_BlockCounters],
+) -> tuple[float | None, float | None, float | None]:
+    """The lowest and the highest clock that so much of the time had, and the mean."""
+    clocks_mhz = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
+    if not clocks_mhz:
+        return None, None, None
+    low, high = np.quantile(clocks_mhz, (_RARELY, 1.0 - _RARELY)).tolist()
+    return low, high, statistics.fmean(clocks_mhz)
 
 
 def _difference(previous: int | None, current: int | None) -> int | None:

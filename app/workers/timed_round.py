@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from app.cases.round import AWAITING, SETS, TIMED_IN, Check, MeasureJob
-from app.cases.telemetry import Interference
 from app.cases.turns import LEFT, READY, TURN_EVERY, TURN_SET, TurnSeat, TurnStart
 from app.stats.steadiness import part_s
 from app.workers.batcher import batch_serving, warm_up
@@ -42,6 +41,7 @@ from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, DeviceEviction, Session
+from runtimes.calls import built, core_clock_mhz
 from runtimes.errors import Unsupported
 from runtimes.execution import Spans
 from runtimes.session.host import CALL
@@ -167,7 +167,9 @@ def _time_round(
     gc.freeze()
     gc.disable()
     context.note(**hold_memory(job, context.result, context.memory_before))
-    watch = Watch(context.result.environment["affinity"])
+    # An open loop is followed by another thread than those that time.
+    has_clock = built() and not job.case.scenario.is_open_loop
+    watch = Watch(context.result.environment["affinity"], core_clock_mhz if has_clock else None)
     context.enter("warmup")
     with colocated_load(context) as neighbour, context.samples_file() as file:
         with _lanes(context, session, first_ns, sets, pollution) as lanes:
@@ -199,7 +201,7 @@ def _time_round(
         context.warn(*state_diagnostics(session.lanes, job.model.states))
         if neighbour is not None:
             neighbour.note(context, *watch.window_ns)
-        _note_interference(context, watch.interference())
+        context.note(interference=watch.interference())
         if job.case.condition.kind == "sustained":
             end_facts = watch.at_the_ends(part_s(job.case.condition.seconds))
             kept_count, dropped_count = measurement.iterations, sampler.dropped_count
@@ -331,15 +333,6 @@ def _sets(context: RoundContext, reference: Reference) -> list[Arrays]:
     files = model.rotation.get(axes_key(context.job.axes), ())
     sets = [reference.inputs, *(load_reference(file).inputs for file in files)] if files else []
     return [{n: a for n, a in arrays.items() if n not in states} for arrays in sets]
-
-
-def _note_interference(context: RoundContext, interference: Interference | None) -> None:
-    """The clock while it was measured stands for the one that was read before."""
-    context.note(interference=interference)
-    if interference is not None and interference.cpu_mhz_mean is not None:
-        context.note(
-            environment={**context.result.environment, "cpu_mhz": interference.cpu_mhz_mean}
-        )
 
 
 def _note_spans(context: RoundContext, session: Session, typical_ns: float) -> None:

@@ -263,3 +263,28 @@ EXPORT int64_t graphlap_time_turns(struct block *b, int64_t count) {
     }
     return i;
 }
+
+/* `x` changes in a way that the compiler can't foresee, so that each operation waits for the one
+ * before it. */
+#define STEP(k)                                                                              \
+    x ^= (k);                                                                                \
+    __asm__ volatile("" : "+r"(x));
+#define EIGHT_STEPS STEP(a) STEP(b) STEP(a) STEP(b) STEP(a) STEP(b) STEP(a) STEP(b)
+
+/* How long `count` operations take that wait for each other, a multiple of 16; of two tries the
+ * shorter, since the core may be taken away in one. An exclusive or of two registers takes one
+ * cycle, on every processor of the last decades. */
+EXPORT int64_t graphlap_dependent_ns(uint64_t a, int64_t count) {
+    int64_t shortest = INT64_MAX;
+    uint64_t x = a, b = ~a;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        int64_t begin = now_ns();
+        for (int64_t i = 0; i < count; i += 16) {
+            EIGHT_STEPS
+            EIGHT_STEPS
+        }
+        int64_t taken = now_ns() - begin;
+        if (taken < shortest) shortest = taken;
+    }
+    return shortest;
+}

@@ -167,8 +167,9 @@ def mean_clock_mhz(run: Run, case: Case) -> float | None:
     if name not in registry.names() or runtime(name).accelerator:
         return None
     rounds = [result for result in run.rounds_of(case) if result.iterations]
-    clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]
-    clocks_mhz = [clock for clock in clocks if clock and clock > 0]
+    counters = [result.interference for result in rounds if result.clock == "wall"]
+    means = [item.cpu_mhz_mean for item in counters if item is not None]
+    clocks_mhz = [clock for clock in means if clock is not None and clock > 0.0]
     if not clocks_mhz or len(clocks_mhz) < len(rounds):
         return None
     return statistics.geometric_mean(clocks_mhz)
@@ -277,7 +278,7 @@ class Interfering(OfSamples, heading="Interference"):
     interrupts_per_s = Number("Interrupts/s")
     """Interrupts of the whole machine."""
     cpu_clock_min_mhz = Number("CPU clock from")
-    """The lowest clock of the measuring core."""
+    """The lowest clock of the measuring core, measured as its blocks of runs begin."""
     cpu_clock_max_mhz = Number("CPU clock to")
     """The highest clock of the measuring core."""
     cpu_temperature_c = Number("CPU temperature")

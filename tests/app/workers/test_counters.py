@@ -20,7 +20,6 @@ from app.runs.reader import read_run
 from app.workers.system_counters import (
     Counters,
     Watch,
-    read_clock_mhz,
     read_counters,
     read_temperature_c,
     thermometer,
@@ -42,9 +41,8 @@ softirq 10567874 0 1665330
 
 
 def machine(root: Path, steal: int = 4592, interrupts: int = 18973514) -> Path:
-    """A folder of files as a virtual machine under KVM has them, beside a clock and a heat."""
+    """A folder of files as a virtual machine under KVM has them, beside a heat."""
     write(root / "proc/stat", STAT.format(stolen=steal, interrupts=interrupts))
-    write(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2595124\n")
     write(root / "sys/class/thermal/thermal_zone0/type", "acpitz\n")
     write(root / "sys/class/thermal/thermal_zone0/temp", "27800\n")
     write(root / "sys/class/hwmon/hwmon2/name", "k10temp\n")
@@ -67,7 +65,6 @@ def test_stolen_time_is_that_of_the_cores_in_use_and_heat_the_processors(tmp_pat
     root = machine(tmp_path)
     assert read_counters(root, (0, 1)) == Counters(4606 + 4592, 18973514)
     assert read_counters(root, (1,)).stolen_ticks == 4592
-    assert read_clock_mhz(root, 1) == pytest.approx(2595.124)
     assert read_temperature_c(thermometer(root)) == pytest.approx(61.25), "not the board's"
     write(root / "sys/class/thermal/thermal_zone1/type", "x86_pkg_temp\n")
     write(root / "sys/class/thermal/thermal_zone1/temp", "48000\n")
@@ -75,15 +72,14 @@ def test_stolen_time_is_that_of_the_cores_in_use_and_heat_the_processors(tmp_pat
 
 
 def test_what_a_machine_does_not_tell_is_none_and_never_0(tmp_path: Path) -> None:
-    """As on a virtual machine without cpufreq and sensors, on macOS, and on a kernel before 2.6.11
-    that knew of no stolen time."""
+    """As on a virtual machine without sensors, on macOS, and on a kernel before 2.6.11 that knew of
+    no stolen time."""
     assert read_counters(tmp_path, (0,)) == Counters(None, None)
-    assert read_clock_mhz(tmp_path, 0) is None
     assert thermometer(tmp_path) is None
     assert read_temperature_c(None) is None
     write(tmp_path / "proc/stat", "cpu0 1476449 250302 190572 385345 4431 0 502\n")
     assert read_counters(tmp_path, (0,)) == Counters(None, None)
-    watch = Watch((0,), tmp_path)
+    watch = Watch((0,), root=tmp_path)
     watch.begin()
     watch.end(block(0, 1000))
     interference = watch.interference()
@@ -97,16 +93,14 @@ def watched(root: Path, watch: Watch, number: int, steal: int, interrupts: int) 
     machine(root, 5000, 10_000)
     watch.begin()
     machine(root, 5000 + steal, 10_000 + interrupts)
-    if number == 2:
-        write(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1700000\n")
     watch.end(block(number * 10**9, number * 10**9 + 500_000_000))
 
 
 def test_blocks_tell_what_was_stolen_and_stand_out_by_interrupts_and_a_low_clock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    watch = Watch((0, 1), machine(tmp_path))
-    monkeypatch.setattr(watch, "_core", lambda: 1)
+    clocks_mhz = iter((2600.0, 2600.0, 1700.0, 2500.0, 2600.0, 2600.0))
+    watch = Watch((0, 1), lambda: next(clocks_mhz), machine(tmp_path))
     for number in range(6):
         steal, interrupts = 10 * (number == 1), 9000 if number == 4 else 1000
         watched(tmp_path, watch, number, steal, interrupts)
@@ -120,7 +114,10 @@ def test_blocks_tell_what_was_stolen_and_stand_out_by_interrupts_and_a_low_clock
     }
     assert [n for n, d in by_block.items() if d.many_interrupts] == [4]
     assert [n for n, d in by_block.items() if d.low_clock] == [2]
-    assert (interference.cpu_mhz_min, interference.cpu_mhz_max) == (1700.0, 2595.124)
+    assert interference.cpu_mhz_mean == pytest.approx(14600.0 / 6)
+    # A twentieth of the way from the lowest of six to the next one.
+    assert interference.cpu_mhz_min == pytest.approx(1700.0 + 0.25 * 800.0)
+    assert interference.cpu_mhz_max == 2600.0
 
 
 SECOND = Limits(min_s=1.0, max_s=4.0, min_samples=100, warmup_min_s=0.02, warmup_max_s=0.3)
