@@ -117,13 +117,16 @@ class Disturbance:
     low_clock: bool = False
 
 
+CLOCK_QUANTILES = tuple(step / 20.0 for step in range(21))
+
+
 @dataclass(frozen=True, slots=True)
 class Interference:
     """Counts over the measured blocks of a round, which took `seconds`.
 
     Switches and page faults are the measuring process's own, of all its threads; interrupts are
-    the machine's; the clock is that of the core that timed, measured as each block began, and a
-    twentieth of the blocks are beyond either of its ends. None: this system does not tell.
+    the machine's; `cpu_mhz` are quantiles (`CLOCK_QUANTILES`) of the clock of the core that
+    timed, measured as each block began. None, or no clock: this system does not tell.
     `disturbances` are the blocks in which something came between.
     """
 
@@ -134,8 +137,10 @@ class Interference:
     minor_faults: int | None = None
     major_faults: int | None = None
     interrupts: int | None = None
-    cpu_mhz_min: float | None = None
-    cpu_mhz_mean: float | None = None
-    cpu_mhz_max: float | None = None
+    cpu_mhz: tuple[float, ...] = ()
     temperature_c: float | None = None
     disturbances: tuple[Disturbance, ...] = ()
+
+    @property
+    def usual_mhz(self) -> float | None:
+        return self.cpu_mhz[len(self.cpu_mhz) // 2] if self.cpu_mhz else None

@@ -52,7 +52,7 @@ def readings_path(run: Run, result: RoundResult) -> Path:
 class RoundTelemetry:
     """Of one round; times are those of its samples' clock.
 
-    `cpu_mhz` is the mean clock of the core that timed, `load` that of the last minute when the
+    `cpu_mhz` is the usual clock of the core that timed, `load` that of the last minute when the
     round began.
     """
 
@@ -70,4 +70,4 @@ def round_telemetry(run: Run, result: RoundResult) -> RoundTelemetry:
     counters, load_1min = result.interference, result.environment.get("load_1min")
     if counters is None:
         return RoundTelemetry(tuple(readings), load=load_1min)
-    return RoundTelemetry(tuple(readings), counters.disturbances, counters.cpu_mhz_mean, load_1min)
+    return RoundTelemetry(tuple(readings), counters.disturbances, counters.usual_mhz, load_1min)

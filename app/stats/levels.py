@@ -57,13 +57,15 @@ _SHARE, _PROCESSES = 0.05, 2
 class Speeds:
     """The fastest level: its p50 with the interval over processes, None with fewer than three that
     were at it, and its share of the time; `factor` is how many times as long a run takes at the
-    median of the rest. `is_usual`: two processes at least spent 5 % of their time at it."""
+    median of the rest. `is_usual`: two processes at least spent 5 % of their time at it.
+    `clock_mhz`: it is that of the core's full clock."""
 
     p50: float
     interval: Interval | None
     share: float
     factor: float
     is_usual: bool
+    clock_mhz: float | None = None
 
 
 def window_medians(latencies_ns: np.ndarray, sets: int = 1) -> np.ndarray:

@@ -6,13 +6,13 @@ import math
 import os
 import resource
 import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from app.cases.telemetry import Disturbance, Interference
+from app.cases.telemetry import CLOCK_QUANTILES, Disturbance, Interference
 from app.machine.system import text_of
 
 ROOT = Path("/")
@@ -149,7 +149,8 @@ class Watch:
             return None
         seconds = sum(block.seconds for block in blocks)
         stolen_ticks = _sum(block.stolen_ticks for block in blocks)
-        low_mhz, high_mhz, mean_mhz = _clocks(blocks)
+        clocks_mhz = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
+        quantiles_mhz = np.quantile(clocks_mhz, CLOCK_QUANTILES).tolist() if clocks_mhz else []
         heat = [block.temperature_c for block in blocks if block.temperature_c is not None]
         available_ticks = seconds * len(self._cores) * ticks_per_s()
         return Interference(
@@ -160,11 +161,9 @@ class Watch:
             minor_faults=sum(block.minor_faults for block in blocks),
             major_faults=sum(block.major_faults for block in blocks),
             interrupts=_sum(block.interrupts for block in blocks),
-            cpu_mhz_min=low_mhz,
-            cpu_mhz_mean=mean_mhz,
-            cpu_mhz_max=high_mhz,
+            cpu_mhz=tuple(quantiles_mhz),
             temperature_c=max(heat, default=None),
-            disturbances=tuple(self._disturbances(high_mhz)),
+            disturbances=tuple(self._disturbances(max(clocks_mhz, default=None))),
         )
 
     @property
@@ -206,21 +205,6 @@ class Watch:
             )
             if disturbance != Disturbance(block.begun_ns, block.ended_ns):
                 yield disturbance
-
-
-_RARELY = 0.05
-"""Of the time: what a clock was lower or higher in, tells nothing of a round."""
-
-
-def _clocks(
-    blocks: Sequence[_BlockCounters],
-) -> tuple[float | None, float | None, float | None]:
-    """The lowest and the highest clock that so much of the time had, and the mean."""
-    clocks_mhz = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
-    if not clocks_mhz:
-        return None, None, None
-    low, high = np.quantile(clocks_mhz, (_RARELY, 1.0 - _RARELY)).tolist()
-    return low, high, statistics.fmean(clocks_mhz)
 
 
 def _difference(previous: int | None, current: int | None) -> int | None:

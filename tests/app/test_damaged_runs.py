@@ -194,7 +194,7 @@ _DAMAGE: dict[str, Callable[[Path], None]] = {
     "a deep environment": _in_manifest(environment={"x": _DEEP, "host": "h"}),
     "a peak of nothing": _in_lines("operators", lambda line: line.update(peak=_PEAK)),
     "a negative clock": _in_lines(
-        "round", lambda line: line.update(interference={"seconds": 1.0, "cpu_mhz_mean": -1.0})
+        "round", lambda line: line.update(interference={"seconds": 1.0, "cpu_mhz": [-1.0] * 21})
     ),
     "a time that is none": _in_lines("round", lambda line: line.update(started_at_utc="yesterday")),
     "NaN in all figures": _in_lines("round", lambda line: line.update(duration_s=float("nan"))),

@@ -18,7 +18,10 @@ from tests.benchmarks import tables
 _MODULES = {
     "comparisons": ("against", "gate", "openvino", "pages", "slices", "slowdown", "turns"),
     "costs": ("export", "fpga", "share", "start"),
-    "coverage": ("capacity", "intervals", "queueing", "spread", "stopping", "stretches", "tuner"),
+    "coverage": (
+        *("capacity", "clock", "intervals", "queueing", "spread", "stopping", "stretches"),
+        "tuner",
+    ),
     "gui": ("gui_acts", "gui_pairs", "gui_window"),
     "large_runs": ("reading", "scale"),
     "loops": ("lanes", "loop", "open_loop"),

@@ -31,6 +31,7 @@ from tests.benchmarks.stretches import (
 )
 from tests.benchmarks.tables import percent, write_table
 from tests.simulated import queues
+from tests.simulated.clocks import CLOCKS, HALF_WAITS, WAITS, WORK, counted
 from tests.simulated.held_out import HELD_OUT
 from tests.simulated.machine_coverage import BOUNDED, FIGURES, MLPERF, RUNS, Count, covered
 from tests.simulated.machines import MACHINES
@@ -121,6 +122,21 @@ def stopping(tries: int = 300) -> None:
             percent(end.narrow / tries for end in ends),
         ))  # fmt: skip
     write_table(("stream", "width, %", "held", "rounds, median", "narrow at the end"), rows)
+
+
+def clock(tries: int = 300) -> None:
+    """How often a p50 at the full clock is told, and its interval holds, by what the clock does."""
+    rows = []
+    for name, course in CLOCKS.items():
+        found = [counted(course, work, tries, len(name)) for work in WORK.values()]
+        cells = [
+            f"{percent([one.followed / tries])}; {percent([one.held / max(one.followed, 1)])}"
+            for one in found
+        ]
+        waiting = [counted(course, work, tries, len(name)) for work in (WAITS, HALF_WAITS)]
+        rows.append((name, *cells, percent(one.followed / tries for one in waiting)))
+    print("told, in % of tries; of these the interval held, in %\n")
+    write_table(("clock", *WORK, "told where it waits, half waits"), rows)
 
 
 def stretches(runs: Sequence[Recording] = ()) -> None:

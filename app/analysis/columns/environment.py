@@ -168,8 +168,8 @@ def mean_clock_mhz(run: Run, case: Case) -> float | None:
         return None
     rounds = [result for result in run.rounds_of(case) if result.iterations]
     counters = [result.interference for result in rounds if result.clock == "wall"]
-    means = [item.cpu_mhz_mean for item in counters if item is not None]
-    clocks_mhz = [clock for clock in means if clock is not None and clock > 0.0]
+    usual_mhz = [item.usual_mhz for item in counters if item is not None]
+    clocks_mhz = [clock for clock in usual_mhz if clock is not None and clock > 0.0]
     if not clocks_mhz or len(clocks_mhz) < len(rounds):
         return None
     return statistics.geometric_mean(clocks_mhz)
@@ -297,8 +297,8 @@ class Interfering(OfSamples, heading="Interference"):
             "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
             "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
             "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
-            "cpu_clock_min_mhz": minimum(i.cpu_mhz_min for i in interferences),
-            "cpu_clock_max_mhz": maximum(i.cpu_mhz_max for i in interferences),
+            "cpu_clock_min_mhz": minimum(min(i.cpu_mhz, default=None) for i in interferences),
+            "cpu_clock_max_mhz": maximum(max(i.cpu_mhz, default=None) for i in interferences),
             "cpu_temperature_c": maximum(i.temperature_c for i in interferences),
             "outlier_causes": _cause_text(sampled.causes) if sampled.causes else None,
         }

@@ -118,7 +118,7 @@ class Family(Columns):
 @dataclass(frozen=True, slots=True)
 class SampledCase:
     """The timed rounds of a case with their samples; `causes` counts what their outliers coincide
-    with, None where nobody looked."""
+    with, None where nobody looked. `starts_s` are when they began, empty where one is not known."""
 
     run: Run
     case: Case
@@ -126,6 +126,7 @@ class SampledCase:
     rounds: Sequence[RoundResult]
     samples: Sequence[Samples]
     causes: Counter[str] | None = None
+    starts_s: Sequence[float] = ()
 
     @property
     def confidence(self) -> float:

@@ -24,8 +24,9 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import INTERVALS
 from app.cases.units import DEFAULT, name_of, percentile_label
+from app.stats.core_clock import at_full_clock
 from app.stats.estimates import METHOD
-from app.stats.levels import speeds, window_medians
+from app.stats.levels import Speeds, speeds, window_medians
 from app.stats.summary import MEAN, Rate, Summary, in_time_order, rate_of
 from app.stats.tails import late_share_of
 from exporters.types import ExportedModel
@@ -54,6 +55,9 @@ class Levels(OfSamples, heading="Speeds of the machine"):
     """The fraction of the measured time at that level."""
     disturbed_factor = Lower("Disturbed")
     """How many times the undisturbed p50 a run takes at the median of the rest of the time."""
+    undisturbed_clock_mhz = Number("Full clock")
+    """The core's full clock, where the levels are those of a clock that moves and the rounds follow
+    it: the undisturbed p50 is the typical number of cycles at this clock."""
 
     @classmethod
     def of(cls, sampled: SampledCase) -> Row:
@@ -64,13 +68,12 @@ class Levels(OfSamples, heading="Speeds of the machine"):
             samples.clock in TIMING and (samples.shapes is None or sets > 1) for samples in timed
         ):
             return {}
-        found = speeds(
-            [window_medians(in_time_order(samples).service_ns, sets) for samples in timed],
-            sampled.confidence,
-        )
+        processes = [window_medians(in_time_order(samples).service_ns, sets) for samples in timed]
+        found = speeds(processes, sampled.confidence) or _at_full_clock(sampled, processes)
         if found is None:
             return {}
         values: Row = {
+            "undisturbed_clock_mhz": found.clock_mhz,
             "level_seen": UNDISTURBED if found.is_usual else "fastest seen",
             "undisturbed_p50_us": found.p50 / 1e3,
             "undisturbed_fraction": found.share,
@@ -80,6 +83,16 @@ class Levels(OfSamples, heading="Speeds of the machine"):
             values["undisturbed_p50_ci_low_us"] = found.interval.low / 1e3
             values["undisturbed_p50_ci_high_us"] = found.interval.high / 1e3
         return values
+
+
+def _at_full_clock(sampled: SampledCase, processes: Sequence[np.ndarray]) -> Speeds | None:
+    """By the clocks that were measured beside the rounds, where all have one."""
+    counters = [result.interference for result in sampled.rounds]
+    clocks_mhz = [item.cpu_mhz for item in counters if item is not None]
+    if len(clocks_mhz) != len(processes) or not all(map(len, processes)):
+        return None
+    p50s = [float(np.median(windows)) for windows in processes]
+    return at_full_clock(p50s, clocks_mhz, sampled.starts_s, sampled.confidence)
 
 
 UNDISTURBED = "undisturbed"

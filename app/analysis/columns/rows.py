@@ -113,9 +113,9 @@ def statistics_of(
     """Of these timed rounds of a case, whose samples are read."""
     samples = [run.samples_of(result) for result in timed_rounds]
     counts = outlier_counts(timed_rounds, samples)
-    sampled = SampledCase(run, case, plan, timed_rounds, samples, counts)
-    columns = {f.__name__: f.of(sampled) for f in FAMILIES if issubclass(f, OfSamples)}
     starts_s = round_starts_s(timed_rounds)
+    sampled = SampledCase(run, case, plan, timed_rounds, samples, counts, starts_s)
+    columns = {f.__name__: f.of(sampled) for f in FAMILIES if issubclass(f, OfSamples)}
     has_contention = is_contended(timed_rounds)
     blocks = block_rate(case, samples, starts_s, has_contention)
     disturbances = outlier_warnings(counts, sum(len(s.started_ns) for s in samples))

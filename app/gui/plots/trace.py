@@ -87,15 +87,15 @@ def lane_names(telemetry: Sequence[RoundTelemetry]) -> tuple[str, ...]:
 
 
 def told_at(lanes: Sequence[Lane], at_s: float) -> str:
-    """All that is known of one moment: `CPU clock 2,400 MHz in the round's mean, load 0.31 …`."""
+    """All that is known of one moment: `CPU clock 2,400 MHz at the round's median, load 0.31 …`."""
     stretches = [(lane.name, lane.at(at_s)) for lane in lanes]
     return "; ".join(f"{name} {stretch.text}" for name, stretch in stretches if stretch)
 
 
 def _read_round(round_telemetry: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
     if round_telemetry.cpu_mhz is not None:
-        mean = f"{round_telemetry.cpu_mhz:.4g} MHz in the round's mean"
-        yield "CPU clock", Stretch(when.begin_s, when.end_s, mean, round_telemetry.cpu_mhz)
+        usual = f"{round_telemetry.cpu_mhz:.4g} MHz at the round's median"
+        yield "CPU clock", Stretch(when.begin_s, when.end_s, usual, round_telemetry.cpu_mhz)
     if round_telemetry.load is not None:
         text = f"{round_telemetry.load:.2f} when the round began"
         yield "load", Stretch(when.begin_s, when.end_s, text, round_telemetry.load)

@@ -48,9 +48,7 @@ QUIET = Interference(
     minor_faults=10,
     major_faults=0,
     interrupts=900,
-    cpu_mhz_min=2500.0,
-    cpu_mhz_mean=2500.0,
-    cpu_mhz_max=2500.0,
+    cpu_mhz=(2500.0,) * 21,
     temperature_c=None,
 )
 CHECK = Check("torch", 1e-7, 1e-7, 1.0, 1e-4, True, references=("torch",), agrees_with=("torch",))

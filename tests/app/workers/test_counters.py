@@ -13,6 +13,7 @@ import pytest
 
 from app.analysis.columns.rows import Rows
 from app.cases.round import RECORD, Limits
+from app.cases.telemetry import CLOCK_QUANTILES
 from app.machine.placement import usable_cores
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
@@ -84,8 +85,8 @@ def test_what_a_machine_does_not_tell_is_none_and_never_0(tmp_path: Path) -> Non
     watch.end(block(0, 1000))
     interference = watch.interference()
     assert interference is not None
-    names = ("steal_share", "interrupts", "temperature_c", "cpu_mhz_min", "cpu_mhz_mean")
-    assert {getattr(interference, name) for name in (*names, "cpu_mhz_max")} == {None}
+    names = ("steal_share", "interrupts", "temperature_c", "usual_mhz")
+    assert {getattr(interference, name) for name in names} == {None}
 
 
 def watched(root: Path, watch: Watch, number: int, steal: int, interrupts: int) -> None:
@@ -114,10 +115,10 @@ def test_blocks_tell_what_was_stolen_and_stand_out_by_interrupts_and_a_low_clock
     }
     assert [n for n, d in by_block.items() if d.many_interrupts] == [4]
     assert [n for n, d in by_block.items() if d.low_clock] == [2]
-    assert interference.cpu_mhz_mean == pytest.approx(14600.0 / 6)
-    # A twentieth of the way from the lowest of six to the next one.
-    assert interference.cpu_mhz_min == pytest.approx(1700.0 + 0.25 * 800.0)
-    assert interference.cpu_mhz_max == 2600.0
+    assert len(interference.cpu_mhz) == len(CLOCK_QUANTILES)
+    # A twentieth of the way from the lowest of six to the highest is a quarter of that to the next.
+    assert interference.cpu_mhz[:2] == pytest.approx((1700.0, 1700.0 + 0.25 * 800.0))
+    assert (interference.usual_mhz, interference.cpu_mhz[-1]) == (2600.0, 2600.0)
 
 
 SECOND = Limits(min_s=1.0, max_s=4.0, min_samples=100, warmup_min_s=0.02, warmup_max_s=0.3)

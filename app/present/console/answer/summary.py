@@ -68,8 +68,19 @@ class RunResult:
 
     @cached_property
     def model_measurements(self) -> list[MeasuredCase]:
-        """Without the no-op copies of models."""
-        return [measurement for measurement in self.measured if not is_null(measurement.case.model)]
+        """Without the no-op copies of models. A p50 at a full clock is quoted where all that a
+        model was timed with have one: it would seem faster than another's of all runs."""
+        found = [
+            measurement for measurement in self.measured if not is_null(measurement.case.model)
+        ]
+        timed_rows = [i.row for i in found if i.row["clock"] in TIMING and _is_timed(i.row)]
+        others = {row["model"] for row in timed_rows if not row.get("undisturbed_clock_mhz")}
+        return [
+            replace(item, row={**item.row, "level_seen": None})
+            if item.row.get("undisturbed_clock_mhz") and item.row["model"] in others
+            else item
+            for item in found
+        ]
 
     @property
     def has_answer(self) -> bool:
@@ -379,29 +390,39 @@ def quoted_p50(row: Row) -> str:
     return "undisturbed_p50" if row.get("level_seen") == UNDISTURBED else "latency_p50"
 
 
-def _speeds_sentence(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
-    """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`; of a run of one
-    case with its p50."""
-    rows = [item.row for item in measurements if item.row.get("level_seen")]
-    rows = [row for row in rows if row["level_seen"] == UNDISTURBED] or rows
-    if not rows:
-        return
+def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
+    """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`, and the same of a
+    clock that moves; of a run of one case with its p50."""
+    timed_rows = [item.row for item in measurements if item.row["clock"] in TIMING]
+    rows = [row for row in timed_rows if row.get("level_seen")]
+    by_clock = [row for row in rows if row["undisturbed_clock_mhz"]]
+    by_level = [row for row in rows if row not in by_clock]
+    by_level = [row for row in by_level if row["level_seen"] == UNDISTURBED] or by_level
+    for seen, what in ((by_level, "two speeds"), (by_clock, "the core's clock moves")):
+        if seen:
+            count = f" in {len(seen):,} of {len(timed_rows):,}" * (len(timed_rows) > 1)
+            yield f"{what}{count}: {_speeds_text(seen, has_figure=not count)}"
+
+
+def _speeds_text(rows: Sequence[Row], has_figure: bool) -> str:
+    first = rows[0]
+    level = UNDISTURBED if first["level_seen"] == UNDISTURBED else "fastest level seen"
+    if first["undisturbed_clock_mhz"]:
+        highest_mhz = max(number_of(row["undisturbed_clock_mhz"]) or 0.0 for row in rows)
+        level = f"at {text.significant(highest_mhz / 1e3)} GHz"
+    if has_figure:
+        level += f" {text.latency(number_of(first['undisturbed_p50_us']))}"
+        reach = _factor(first, "undisturbed_p50")
+        level += f" {_precision_text(reach)}," if reach is not None else ","
     shares, factors = (
         [number_of(row[name]) or 0.0 for row in rows]
         for name in ("undisturbed_fraction", "disturbed_factor")
     )
-    count = f" in {len(rows):,} of {len(measurements):,}" * (len(measurements) > 1)
-    figure = ""
-    if not count:
-        figure = f" {text.latency(number_of(rows[0]['undisturbed_p50_us']))}"
-        reach = _factor(rows[0], "undisturbed_p50")
-        figure += f" {_precision_text(reach)}," if reach is not None else ","
     share_text, factor_text = (
         " to ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
         for values, write in ((shares, _percent), (factors, text.significant))
     )
-    level = "fastest level seen" if rows[0]["level_seen"] != UNDISTURBED else UNDISTURBED
-    yield f"two speeds{count}: {level}{figure} {share_text} % of time, else x{factor_text}"
+    return f"{level} {share_text} % of time, else x{factor_text}"
 
 
 def _percent(share: float) -> str:
@@ -433,7 +454,7 @@ def leader_sentences(result: RunResult, labels: Mapping[str, str]) -> Iterator[s
         elif contests:
             yield f"{kind}: {_counts(contests)}"
     yield from _verdict_obstacle(result.contests)
-    yield from _speeds_sentence(result.model_measurements)
+    yield from _speeds_sentences(result.model_measurements)
 
 
 def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[dict[int, int], int] | None:

@@ -44,7 +44,7 @@ NEVER_FILLED = {
 OPEN_LOOP = OpenLoop(
     "a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3, start_requests=60, start_s=0.1
 )
-ROUNDS = 5
+ROUNDS = 6
 LATENCY_US = 400.0
 RUNS = 24_000
 """So many support a p99.9 with its interval, and last long enough for the energy of a counter."""
@@ -68,9 +68,7 @@ INTERFERENCE = Interference(
     minor_faults=10,
     major_faults=2,
     interrupts=9000,
-    cpu_mhz_min=1800.0,
-    cpu_mhz_mean=2500.0,
-    cpu_mhz_max=2600.0,
+    cpu_mhz=(*[1800.0] * 10, *[2500.0] * 10, 2600.0),
     temperature_c=61.0,
 )
 CHECK = Check(
@@ -147,7 +145,9 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         for number in range(ROUNDS):
             record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for compared_case, factor in zip(compared_cases, (1.0, 1.0 + number / 10), strict=True):
-                record(folder, compared_case, number, [LATENCY_US * factor] * 600)
+                core = Interference(1.0, cpu_mhz=(2500.0 / factor,) * 21)
+                latencies = [LATENCY_US * factor] * 600
+                record(folder, compared_case, number, latencies, interference=core)
         record(folder, cold, 0, [LATENCY_US] * 600, facts={"evicted_mb": 64.0, "eviction_ms": 9.0})
         fill_asked_for(folder, compared_cases[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))

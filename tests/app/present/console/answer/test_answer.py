@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.analysis.columns.rows import Rows
 from app.cases.case import Case
+from app.cases.telemetry import Interference
 from app.cli.parsers import parse
 from app.cli.table import BY_NAME
 from app.present.console.answer.document import run_document
@@ -143,6 +144,34 @@ def test_no_p50_is_quoted_that_lies_between_two_speeds(tmp_path: Path) -> None:
     shown = "\n".join(as_lines(run_document(result, 160, verbose=True), 160))
     assert "undisturbed" in shown and "x1.49" in shown
     assert result.rows[1]["level_seen"] is None
+
+
+def test_a_p50_at_the_full_clock_is_quoted_of_models_of_which_all_cases_follow_it(
+    tmp_path: Path,
+) -> None:
+    """Rounds at 4.2 and 4.0 GHz in turn; one engine waits for memory with one of two models."""
+    clocks_mhz = [4200.0, 4000.0, 4000.0, 4200.0, 4000.0, 4000.0, 4200.0, 4000.0]
+    computing = [Case("mlp", name) for name in RUNTIMES[:2]] + [Case("cnn_tiny", RUNTIMES[0])]
+    waiting = Case("cnn_tiny", RUNTIMES[1])
+
+    def fill(folder: RunFolder) -> None:
+        for number, mhz in enumerate(clocks_mhz):
+            core = Interference(1.0, cpu_mhz=(mhz,) * 21)
+            for case in computing:
+                own = 1.0 + 1e-3 * (number % 3)
+                record(folder, case, number, [84_000.0 / mhz * own] * 4000, interference=core)
+            record(folder, waiting, number, [30.0 + 0.2 * (number % 3)] * 4000, interference=core)
+
+    result = ended(tmp_path / "run", [*computing, waiting], fill, 8)
+    rows = {(row["model"], row["runtime"]): row for row in result.rows}
+    assert [row["undisturbed_clock_mhz"] for row in result.rows] == [4200.0, 4200.0, 4200.0, None]
+    assert rows["cnn_tiny", RUNTIMES[0]]["undisturbed_fraction"] == 0.375
+    assert {line[0]: line[1:3] for line in cells(matrix_of(result))} == {
+        "mlp": ["20.0 µs=", "20.0 µs="],
+        "cnn_tiny": ["20.5 µs*", "30.2 µs"],
+    }
+    (sentence,) = [line for line in leader_sentences(result, {}) if "GHz" in line]
+    assert "2 of 4" in sentence and "4.20 GHz" in sentence and "x1.05" in sentence
 
 
 def test_how_far_intervals_reach_says_that_the_machine_changed_meanwhile(tmp_path: Path) -> None:
