@@ -59,14 +59,12 @@ def at_full_clock(
     own = np.array(p50s) * clocks[:, clocks.shape[1] // 2] / full_mhz
     if deviation(np.log(own)) > _STEADIER * deviation(np.log(p50s)):
         return None
+    p50, margin = typical(own), _SLOPE * gap
     interval = interval_between(own, confidence, round_correlation(own, starts_s).inflation)
     if interval is not None:
-        p50, margin = typical(own), _SLOPE * gap
         below, above = math.log(p50 / interval.low), math.log(interval.high / p50)
         interval = Interval(
             p50 * math.exp(-math.hypot(below, margin)), p50 * math.exp(math.hypot(above, margin))
         )
     is_full = clocks > full_mhz * (1.0 - _ALIKE)
-    return Speeds(
-        typical(own), interval, float(is_full.mean()), full_mhz / usual_mhz, True, full_mhz
-    )
+    return Speeds(p50, interval, float(is_full.mean()), full_mhz / usual_mhz, True, full_mhz)
