@@ -78,13 +78,16 @@ class Pair:
         self, name: str, variations: RunVariations = STATED_ALONE, in_turn: bool = True
     ) -> RoundPairs | None:
         """One figure round by round: paired by number where both alternated in one run, else all
-        rounds of each. None where nobody knows by how much runs differ."""
+        rounds of each. None where nobody knows by how much runs differ; those on a simulated clock
+        differ by their rounds alone."""
         a, b = _times(self.first, name), _times(self.second, name)
         resolution = clock_resolution(self.first, self.second, name)
         if in_turn and self.alternated:
             return self._in_turns(name, a, b, resolution)
         variation = variations.of(self.first, self.second, name)
-        if variation is None:
+        if self.second.row["clock"] == "simulated":
+            variation = None
+        elif variation is None:
             return None
         return RoundPairs(tuple(a.values()), tuple(b.values()), False, name, resolution, variation)
 

@@ -49,7 +49,6 @@ QUIET = Interference(
     major_faults=0,
     interrupts=900,
     cpu_mhz=(2500.0,) * 21,
-    temperature_c=None,
 )
 CHECK = Check("torch", 1e-7, 1e-7, 1.0, 1e-4, True, references=("torch",), agrees_with=("torch",))
 

@@ -90,6 +90,14 @@ def test_what_only_the_clock_changed_is_undecided(
     assert verdict_of(sides, in_turn=True).word == ("slower" if ratio > 1.02 else "same")
 
 
+@pytest.mark.parametrize(("ratio", "word"), [(1.0, "same"), (1.03, "slower")])
+def test_runs_on_a_simulated_clock_differ_by_their_rounds_alone(
+    tmp_path: Path, ratio: float, word: str
+) -> None:
+    """Also in a figure of which no variation is known."""
+    assert verdict_of(sides_of(tmp_path / "run", ratio), "p90", clock="simulated").word == word
+
+
 @pytest.mark.parametrize(
     ("ratio", "loads", "cores", "clock", "word"),
     [
