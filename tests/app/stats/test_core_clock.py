@@ -33,20 +33,22 @@ def test_a_clock_that_stays_has_no_second_speed(work: str) -> None:
 
 
 def test_one_speed_is_told_by_its_cycles_its_share_and_its_factor() -> None:
-    """Eight rounds at 4.2 and 4.0 GHz in turn that take 100,000 cycles."""
-    usual_mhz = [4000.0, 4200.0, 4000.0, 4000.0, 4200.0, 4000.0, 4000.0, 4000.0]
-    p50s_ns = [1e3 * 100_000 / mhz for mhz in usual_mhz]
-    found = at_full_clock(p50s_ns, [[mhz] * 21 for mhz in usual_mhz])
+    """Eight rounds of 100,000 cycles; a twentieth of the clock's readings is far too high."""
+    levels_mhz = [4000.0, 4200.0, 4000.0, 4000.0, 4200.0, 4000.0, 4000.0, 4000.0]
+    p50s_ns = [1e8 / (0.999 * mhz) for mhz in levels_mhz]
+    found = at_full_clock(p50s_ns, [[*[0.999 * mhz] * 19, mhz, 9000.0] for mhz in levels_mhz])
     assert found is not None and found.interval is not None
-    assert (found.clock_mhz, found.is_usual, found.share) == (4200.0, True, 0.25)
-    assert (found.p50, found.factor) == pytest.approx((1e8 / 4200.0, 1.05))
-    assert found.interval.low < found.p50 < found.interval.high < 1.02 * found.p50
+    assert (found.clock_mhz, found.is_usual, found.share) == (4200.0, True, 48 / 168)
+    assert (found.p50, found.factor) == pytest.approx((1e8 / 4200.0, 4200.0 / 3996.0))
+    low, high = found.interval.low / found.p50, found.interval.high / found.p50
+    assert 0.98 < low < 1.0 < high < 1.02
 
 
 def test_without_a_clock_of_each_of_six_rounds_there_is_none() -> None:
-    usual_mhz = np.array([4000.0, 4200.0, 4000.0, 4200.0, 4000.0, 4000.0])
-    p50s, clocks = (1e8 / usual_mhz).tolist(), [[mhz] * 21 for mhz in usual_mhz.tolist()]
+    usual = 1e-4 * np.array([4000.0, 4200.0, 4000.0, 4200.0, 4000.0, 4000.0])  # of any unit
+    p50s, clocks = (0.1 / usual).tolist(), [[clock] * 21 for clock in usual.tolist()]
     assert at_full_clock(p50s, clocks) is not None
     assert at_full_clock(p50s[1:], clocks[1:]) is None
     assert at_full_clock(p50s, [*clocks[1:], []]) is None
-    assert at_full_clock(p50s, [*clocks[1:], [-1.0] * 21]) is None
+    assert at_full_clock(p50s, [*clocks[1:], [0.0] * 21]) is None
+    assert at_full_clock([*p50s[1:], 0.0], clocks) is None

@@ -146,9 +146,7 @@ def test_no_p50_is_quoted_that_lies_between_two_speeds(tmp_path: Path) -> None:
     assert result.rows[1]["level_seen"] is None
 
 
-def test_a_p50_at_the_full_clock_is_quoted_of_models_of_which_all_cases_follow_it(
-    tmp_path: Path,
-) -> None:
+def test_a_p50_at_the_full_clock_is_quoted_where_all_cases_follow_it(tmp_path: Path) -> None:
     """Rounds at 4.2 and 4.0 GHz in turn; one engine waits for memory with one of two models."""
     clocks_mhz = [4200.0, 4000.0, 4000.0, 4200.0, 4000.0, 4000.0, 4200.0, 4000.0]
     computing = [Case("mlp", name) for name in RUNTIMES[:2]] + [Case("cnn_tiny", RUNTIMES[0])]
