@@ -396,7 +396,7 @@ def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
     timed_rows = [item.row for item in measurements if item.row["clock"] in TIMING]
     rows = [row for row in timed_rows if row.get("level_seen")]
     by_clock = [row for row in rows if row["undisturbed_clock_mhz"]]
-    by_level = [row for row in rows if row not in by_clock]
+    by_level = [row for row in rows if not row["undisturbed_clock_mhz"]]
     by_level = [row for row in by_level if row["level_seen"] == UNDISTURBED] or by_level
     for seen, what in ((by_level, "two speeds"), (by_clock, "the core's clock moves")):
         if seen:
