@@ -52,8 +52,7 @@ def at_full_clock(
     if not clocks.size or not np.all((clocks > 0.0) & np.isfinite(clocks)):
         return None
     full_mhz = float(np.sort(clocks[:, -1 - _RARE])[-2])
-    usual_mhz = float(np.median(clocks))
-    gap = math.log(full_mhz / usual_mhz)
+    gap = math.log(full_mhz / float(np.median(clocks)))
     if gap < _ALIKE:
         return None
     own = np.array(p50s) * clocks[:, clocks.shape[1] // 2] / full_mhz
@@ -66,5 +65,6 @@ def at_full_clock(
         interval = Interval(
             p50 * math.exp(-math.hypot(below, margin)), p50 * math.exp(math.hypot(above, margin))
         )
-    is_full = clocks > full_mhz * (1.0 - _ALIKE)
-    return Speeds(p50, interval, float(is_full.mean()), full_mhz / usual_mhz, True, full_mhz)
+    is_full = clocks > full_mhz * math.exp(-_ALIKE)
+    factor = full_mhz / float(np.median(clocks[~is_full]))
+    return Speeds(p50, interval, float(is_full.mean()), factor, True, full_mhz)

@@ -266,17 +266,17 @@ EXPORT int64_t graphlap_time_turns(struct block *b, int64_t count) {
 
 /* `x` changes in a way that the compiler can't foresee, so that each operation waits for the one
  * before it. */
-#define STEP(k)                                                                              \
-    x ^= (k);                                                                                \
+#define STEP                                                                                 \
+    x ^= a;                                                                                  \
     __asm__ volatile("" : "+r"(x));
-#define EIGHT_STEPS STEP(a) STEP(b) STEP(a) STEP(b) STEP(a) STEP(b) STEP(a) STEP(b)
+#define EIGHT_STEPS STEP STEP STEP STEP STEP STEP STEP STEP
 
 /* How long `count` operations take that wait for each other, a multiple of 16; of two tries the
  * shorter, since the core may be taken away in one. An exclusive or of two registers takes one
  * cycle, on every processor of the last decades. */
 EXPORT int64_t graphlap_dependent_ns(uint64_t a, int64_t count) {
     int64_t shortest = INT64_MAX;
-    uint64_t x = a, b = ~a;
+    uint64_t x = ~a;
     for (int attempt = 0; attempt < 2; attempt++) {
         int64_t begin = now_ns();
         for (int64_t i = 0; i < count; i += 16) {

@@ -168,8 +168,8 @@ def mean_clock_mhz(run: Run, case: Case) -> float | None:
         return None
     rounds = [result for result in run.rounds_of(case) if result.iterations]
     counters = [result.interference for result in rounds if result.clock == "wall"]
-    usual_mhz = [item.usual_mhz for item in counters if item is not None]
-    clocks_mhz = [clock for clock in usual_mhz if clock is not None and clock > 0.0]
+    usual_mhz = [item.usual_mhz or 0.0 for item in counters if item is not None]
+    clocks_mhz = [clock for clock in usual_mhz if clock > 0.0]
     if not clocks_mhz or len(clocks_mhz) < len(rounds):
         return None
     return statistics.geometric_mean(clocks_mhz)

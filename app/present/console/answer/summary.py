@@ -392,13 +392,13 @@ def quoted_p50(row: Row) -> str:
 
 def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
     """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`, and the same of a
-    clock that moves; of a run of one case with its p50."""
+    core's full clock; of a run of one case with its p50."""
     timed_rows = [item.row for item in measurements if item.row["clock"] in TIMING]
     rows = [row for row in timed_rows if row.get("level_seen")]
     by_clock = [row for row in rows if row["undisturbed_clock_mhz"]]
     by_level = [row for row in rows if not row["undisturbed_clock_mhz"]]
     by_level = [row for row in by_level if row["level_seen"] == UNDISTURBED] or by_level
-    for seen, what in ((by_level, "two speeds"), (by_clock, "the core's clock moves")):
+    for seen, what in ((by_level, "two speeds"), (by_clock, "p50 at the core's full clock")):
         if seen:
             count = f" in {len(seen):,} of {len(timed_rows):,}" * (len(timed_rows) > 1)
             yield f"{what}{count}: {_speeds_text(seen, has_figure=not count)}"
@@ -409,7 +409,7 @@ def _speeds_text(rows: Sequence[Row], has_figure: bool) -> str:
     level = UNDISTURBED if first["level_seen"] == UNDISTURBED else "fastest level seen"
     if first["undisturbed_clock_mhz"]:
         highest_mhz = max(number_of(row["undisturbed_clock_mhz"]) or 0.0 for row in rows)
-        level = f"at {text.significant(highest_mhz / 1e3)} GHz"
+        level = f"{text.significant(highest_mhz / 1e3)} GHz"
     if has_figure:
         level += f" {text.latency(number_of(first['undisturbed_p50_us']))}"
         reach = _factor(first, "undisturbed_p50")
