@@ -6,6 +6,7 @@ compared with the events of its block.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
@@ -105,7 +106,8 @@ class Disturbance:
     """A block of runs in which something was seen; `begun_ns` and `ended_ns` as samples have them.
 
     `steal_ms` is what the hypervisor took of the usable cores, in steps of the kernel's tick.
-    `many_interrupts` and `low_clock` are against the round's other blocks.
+    `many_interrupts`, `low_clock` and `shared_core`, in which another hardware thread took part of
+    the core, are against the round's other blocks.
     """
 
     begun_ns: int
@@ -115,9 +117,12 @@ class Disturbance:
     major_faults: int = 0
     many_interrupts: bool = False
     low_clock: bool = False
+    shared_core: bool = False
 
 
-CLOCK_QUANTILES = tuple(step / 20.0 for step in range(21))
+UNSHARED = 0.9
+"""Below this part of the most operations that it begins in a cycle a core is shared: alone it
+varies by 3 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +130,10 @@ class Interference:
     """Counts over the measured blocks of a round, which took `seconds`.
 
     Switches and page faults are the measuring process's own, of all its threads; interrupts are
-    the machine's; `cpu_mhz` are quantiles (`CLOCK_QUANTILES`) of the clock of the core that
-    timed, measured as each block began. None, or no clock: this system does not tell.
-    `disturbances` are the blocks in which something came between.
+    the machine's. Of each block, in order of time, `block_starts_ns` is when its first run began,
+    `cpu_mhz` the clock of the core that timed as it began, and `core_widths` how many independent
+    operations that core began in a cycle, the lesser of before and after. None, or no clock: this
+    system does not tell. `disturbances` are the blocks in which something came between.
     """
 
     seconds: float
@@ -137,10 +143,12 @@ class Interference:
     minor_faults: int | None = None
     major_faults: int | None = None
     interrupts: int | None = None
+    block_starts_ns: tuple[int, ...] = ()
     cpu_mhz: tuple[float, ...] = ()
+    core_widths: tuple[float, ...] = ()
     temperature_c: float | None = None
     disturbances: tuple[Disturbance, ...] = ()
 
     @property
     def usual_mhz(self) -> float | None:
-        return self.cpu_mhz[len(self.cpu_mhz) // 2] if self.cpu_mhz else None
+        return statistics.median(self.cpu_mhz) if self.cpu_mhz else None

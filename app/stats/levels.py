@@ -49,7 +49,7 @@ _FEWEST = 2
 _STAY = 4
 """So many windows on either side are more than the tails of a process of which the level lies in
 the gap."""
-_SHARE, _PROCESSES = 0.05, 2
+SHARE, _PROCESSES = 0.05, 2
 """A level that so large a share of the time of so many processes is at is the undisturbed one."""
 
 
@@ -57,15 +57,13 @@ _SHARE, _PROCESSES = 0.05, 2
 class Speeds:
     """The fastest level: its p50 with the interval over processes, None with fewer than three that
     were at it, and its share of the time; `factor` is how many times as long a run takes at the
-    median of the rest. `is_usual`: two processes at least spent 5 % of their time at it.
-    `clock_mhz`: it is that of the core's full clock."""
+    median of the rest. `is_usual`: two processes at least spent 5 % of their time at it."""
 
     p50: float
     interval: Interval | None
     share: float
     factor: float
     is_usual: bool
-    clock_mhz: float | None = None
 
 
 def window_medians(latencies_ns: np.ndarray, sets: int = 1) -> np.ndarray:
@@ -107,7 +105,7 @@ def speeds(processes: Sequence[np.ndarray], confidence: float = CONFIDENCE) -> S
     p50 = typical(own)
     # What windows take at their medians: what took the core from them is no part of a level.
     times = np.array([(windows[lower].sum(), windows.sum()) for windows, lower in pairs])
-    is_usual = (times[:, 0] > 0.0) & (times[:, 0] >= _SHARE * times[:, 1])
+    is_usual = (times[:, 0] > 0.0) & (times[:, 0] >= SHARE * times[:, 1])
     spent, total = times.sum(axis=0).tolist()
     return Speeds(
         p50,

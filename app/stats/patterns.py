@@ -112,6 +112,7 @@ def _causes_in_block(excess_ms: Sequence[float], block: Disturbance) -> Counter[
         ("switch", block.involuntary_switches),
         ("page fault", block.major_faults),
         ("interrupts", remaining if block.many_interrupts else 0),
+        ("shared core", remaining if block.shared_core else 0),
         ("clock", remaining if block.low_clock else 0),
     ):
         counts[cause] = min(maximum, remaining)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.telemetry import CLOCK_QUANTILES, Disturbance, Interference
+from app.cases.telemetry import UNSHARED, Disturbance, Interference
 from app.machine.system import text_of
 
 ROOT = Path("/")
@@ -93,6 +93,7 @@ class _BlockCounters:
     stolen_ticks: int | None
     interrupts: int | None
     cpu_mhz: float | None
+    core_width: float | None
     temperature_c: float | None
 
     @property
@@ -103,18 +104,19 @@ class _BlockCounters:
 class Watch:
     """Tells of the measured blocks of one round; `begin` and `end` go around each of them.
 
-    `core_clock_mhz` measures the clock of the core that times, as it begins: None where it does not
-    time itself but follows those that do.
+    `core_clock_mhz` and `operations_per_us` measure the core that calls: None where it is not the
+    one that times, but follows those that do.
     """
 
     def __init__(
         self,
         cores: Collection[int],
         core_clock_mhz: Callable[[], float] | None = None,
+        operations_per_us: Callable[[], float] | None = None,
         root: Path = ROOT,
     ) -> None:
         self._root, self._cores = root, cores
-        self._core_clock_mhz = core_clock_mhz
+        self._core_clock_mhz, self._operations_per_us = core_clock_mhz, operations_per_us
         self._thermometer = thermometer(root)
         self._blocks: list[_BlockCounters] = []
 
@@ -122,9 +124,11 @@ class Watch:
         self._counters = read_counters(self._root, self._cores)
         self._usage = resource.getrusage(resource.RUSAGE_SELF)
         self._clock_mhz = self._core_clock_mhz and self._core_clock_mhz()
+        self._width = self._core_width()
 
     def end(self, records: np.ndarray) -> None:
         """`records` [n > 0] are the block's."""
+        widths = [width for width in (self._width, self._core_width()) if width is not None]
         usage, start_usage = resource.getrusage(resource.RUSAGE_SELF), self._usage
         counters = read_counters(self._root, self._cores)
         self._blocks.append(
@@ -138,9 +142,16 @@ class Watch:
                 _difference(self._counters.stolen_ticks, counters.stolen_ticks),
                 _difference(self._counters.interrupts, counters.interrupts),
                 self._clock_mhz,
+                min(widths, default=None),
                 read_temperature_c(self._thermometer),
             )
         )
+
+    def _core_width(self) -> float | None:
+        """How many operations the core begins in a cycle now, by the block's clock."""
+        if self._operations_per_us is None or not self._clock_mhz:
+            return None
+        return self._operations_per_us() / self._clock_mhz
 
     def interference(self) -> Interference | None:
         """Of all blocks so far; None before the first."""
@@ -150,7 +161,9 @@ class Watch:
         seconds = sum(block.seconds for block in blocks)
         stolen_ticks = _sum(block.stolen_ticks for block in blocks)
         clocks_mhz = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
-        quantiles_mhz = np.quantile(clocks_mhz, CLOCK_QUANTILES).tolist() if clocks_mhz else []
+        widths = [block.core_width for block in blocks if block.core_width is not None]
+        # One of hundreds may be too high, of a clock that rose meanwhile.
+        whole = float(np.quantile(widths, 0.95)) if widths else 0.0
         heat = [block.temperature_c for block in blocks if block.temperature_c is not None]
         available_ticks = seconds * len(self._cores) * ticks_per_s()
         return Interference(
@@ -161,9 +174,11 @@ class Watch:
             minor_faults=sum(block.minor_faults for block in blocks),
             major_faults=sum(block.major_faults for block in blocks),
             interrupts=_sum(block.interrupts for block in blocks),
-            cpu_mhz=tuple(quantiles_mhz),
+            block_starts_ns=tuple(block.begun_ns for block in blocks),
+            cpu_mhz=tuple(round(clock, 1) for clock in clocks_mhz),
+            core_widths=tuple(round(width, 3) for width in widths),
             temperature_c=max(heat, default=None),
-            disturbances=tuple(self._disturbances(max(clocks_mhz, default=None))),
+            disturbances=tuple(self._disturbances(max(clocks_mhz, default=0.0), whole)),
         )
 
     @property
@@ -189,8 +204,9 @@ class Watch:
         }
         return {n: statistics.fmean(v) for n, v in values_by_column.items() if v}
 
-    def _disturbances(self, highest_mhz: float | None) -> Iterator[Disturbance]:
-        """The blocks in which anything was seen that slows runs down."""
+    def _disturbances(self, highest_mhz: float, whole: float) -> Iterator[Disturbance]:
+        """The blocks in which anything was seen that slows runs down; `whole` is how many
+        operations in a cycle a core begins that is not shared."""
         rates = [b.interrupts / b.seconds for b in self._blocks if b.interrupts is not None]
         usual = statistics.median(rates) if len(rates) >= MINIMUM_BLOCKS else math.inf
         for block in self._blocks:
@@ -201,7 +217,8 @@ class Watch:
                 block.involuntary_switches,
                 block.major_faults,
                 (block.interrupts or 0) / block.seconds > MANY_INTERRUPTS * usual,
-                (block.cpu_mhz or math.inf) < LOW_CLOCK * (highest_mhz or 0.0),
+                (block.cpu_mhz or math.inf) < LOW_CLOCK * highest_mhz,
+                (block.core_width or math.inf) < UNSHARED * whole,
             )
             if disturbance != Disturbance(block.begun_ns, block.ended_ns):
                 yield disturbance

@@ -41,7 +41,7 @@ from exporters.diagnostics import Diagnostic, diagnostic
 from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, DeviceEviction, Session
-from runtimes.calls import built, core_clock_mhz
+from runtimes.calls import built, core_clock_mhz, core_operations_per_us
 from runtimes.errors import Unsupported
 from runtimes.execution import Spans
 from runtimes.session.host import CALL
@@ -168,8 +168,9 @@ def _time_round(
     gc.disable()
     context.note(**hold_memory(job, context.result, context.memory_before))
     # An open loop is followed by another thread than those that time.
-    has_clock = built() and not job.case.scenario.is_open_loop
-    watch = Watch(context.result.environment["affinity"], core_clock_mhz if has_clock else None)
+    is_own = built() and not job.case.scenario.is_open_loop
+    core = (core_clock_mhz, core_operations_per_us) if is_own else ()
+    watch = Watch(context.result.environment["affinity"], *core)
     context.enter("warmup")
     with colocated_load(context) as neighbour, context.samples_file() as file:
         with _lanes(context, session, first_ns, sets, pollution) as lanes:

@@ -91,14 +91,22 @@ def built() -> bool:
     return _path() is not None and time.get_clock_info("perf_counter").implementation == _CLOCK
 
 
-_CYCLES = 32768
-"""So many take 7 us at 4.5 GHz, which a clock with ticks of 10 ns tells to within 0.2 %."""
+_OPERATIONS = 16384
+"""So many that wait for each other take 4 to 6 us, which a clock with ticks of 10 ns tells to
+within 0.3 %."""
 
 
 def core_clock_mhz() -> float:
     """The clock of the core that calls, measured: what so many operations take of which each waits
     for the one before it. OSError where the loop in C was not built."""
-    return 1e3 * _CYCLES / max(1, int(_library().graphlap_dependent_ns(1, _CYCLES)))
+    return 1e3 * _OPERATIONS / max(1, int(_library().graphlap_dependent_ns(1, _OPERATIONS)))
+
+
+def core_operations_per_us() -> float:
+    """How many operations the core that calls begins in a microsecond, of those that do not wait
+    for each other. A core of two hardware threads begins about half as many for one while the other
+    works, whoever has that one: of a virtual machine it may be another guest. OSError likewise."""
+    return 1e3 * _OPERATIONS / max(1, int(_library().graphlap_independent_ns(1, _OPERATIONS)))
 
 
 def nothing() -> Call:
@@ -312,6 +320,6 @@ def _library() -> c.CDLL:
         library.graphlap_time_marked,
     ):
         loop_function.argtypes, loop_function.restype = (c.c_void_p, c.c_int64), c.c_int64
-    clock = library.graphlap_dependent_ns
-    clock.argtypes, clock.restype = (c.c_uint64, c.c_int64), c.c_int64
+    for operations in (library.graphlap_dependent_ns, library.graphlap_independent_ns):
+        operations.argtypes, operations.restype = (c.c_uint64, c.c_int64), c.c_int64
     return library

@@ -31,7 +31,17 @@ from tests.benchmarks.stretches import (
 )
 from tests.benchmarks.tables import percent, write_table
 from tests.simulated import queues
-from tests.simulated.clocks import CLOCKS, HALF_WAITS, WAITS, WORK, counted
+from tests.simulated.clocks import (
+    ALWAYS,
+    CLOCKS,
+    HALF_WAITS,
+    NEVER,
+    SHARED,
+    WAITS,
+    WORK,
+    counted,
+    shared,
+)
 from tests.simulated.held_out import HELD_OUT
 from tests.simulated.machine_coverage import BOUNDED, FIGURES, MLPERF, RUNS, Count, covered
 from tests.simulated.machines import MACHINES
@@ -125,7 +135,8 @@ def stopping(tries: int = 300) -> None:
 
 
 def clock(tries: int = 300) -> None:
-    """How often a p50 at the full clock is told, and its interval holds, by what the clock does."""
+    """How often the p50s at the full clock and alone on a core are told, and their intervals hold,
+    by what the clock does and by how the core is shared."""
     rows = []
     for name, course in CLOCKS.items():
         found = [counted(course, work, tries, len(name)) for work in WORK.values()]
@@ -137,6 +148,12 @@ def clock(tries: int = 300) -> None:
         rows.append((name, *cells, percent(one.followed / tries for one in waiting)))
     print("told, in % of tries; of these the interval held, in %\n")
     write_table(("clock", *WORK, "told where it waits, half waits"), rows)
+    rows = []
+    for name, spells_s in {**SHARED, "always": ALWAYS, "never": NEVER}.items():
+        one = shared(spells_s, tries, len(name))
+        rows.append((name, percent([one.followed / tries, one.held / max(one.followed, 1)])))
+    print("\na core that is shared: told, and of these the interval held, in %\n")
+    write_table(("shared", "told, held"), rows)
 
 
 def stretches(runs: Sequence[Recording] = ()) -> None:

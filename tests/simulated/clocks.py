@@ -1,15 +1,15 @@
-"""Rounds on a core whose clock moves: what each round's p50 was, beside the clock it saw."""
+"""Rounds on a core whose clock moves, or that is shared, beside what was measured of it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from app.cases.telemetry import CLOCK_QUANTILES
-from app.stats.core_clock import at_full_clock
+from app.stats.core_state import CoreRound, at_full_clock, undisturbed
 from tests.simulated.machines import autoregressive
 
 ROUNDS, BLOCKS, PERIOD = 8, 100, 180
@@ -89,12 +89,55 @@ def counted(clock: Clock, work: Work, tries: int, seed: int) -> Counted:
         course = clock(rng).reshape(ROUNDS, PERIOD)[:, :BLOCKS]
         own = work.own * rng.standard_normal(ROUNDS) + 0.15 * (rng.random(ROUNDS) < work.slow)
         runs = -work.slope * course + own[:, None] + 0.01 * rng.standard_normal(course.shape)
-        p50s = 25_000.0 * np.exp(np.median(runs, axis=1))
         measured_mhz = 4000.0 * np.exp(course + 0.0015 * rng.standard_normal(course.shape))
-        clocks_mhz = np.quantile(measured_mhz, CLOCK_QUANTILES, axis=1).T.tolist()
-        found = at_full_clock(p50s.tolist(), clocks_mhz, [18.0 * n for n in range(ROUNDS)])
-        if found is None or found.interval is None or found.clock_mhz is None:
+        rounds = [
+            CoreRound(25_000.0 * np.exp(logs), np.arange(BLOCKS), mhz, np.empty(0))
+            for logs, mhz in zip(runs, measured_mhz, strict=True)
+        ]
+        found = at_full_clock(rounds, [18.0 * n for n in range(ROUNDS)])
+        if found is None or found.interval is None:
             continue
         truth = 25_000.0 * (found.clock_mhz / 4000.0) ** -work.slope
         held.append(found.interval.low <= truth <= found.interval.high)
+    return Counted(len(held), sum(held))
+
+
+SHARED: dict[str, tuple[float, float]] = {
+    "10 ms of 20": (0.01, 0.01),
+    "50 ms of 200": (0.15, 0.05),
+    "1 s of 3": (2.0, 1.0),
+    "20 s of 30": (10.0, 20.0),
+    "nine tenths, in spells of 0.1 s": (0.011, 0.1),
+    "a tenth, in spells of 0.1 s": (0.9, 0.1),
+}
+"""How long a core is a guest's own and how long another one's thread is on it, at the mean."""
+ALWAYS, NEVER = (1e-6, 1e6), (1e6, 1e-6)
+
+
+def shared(spells_s: tuple[float, float], tries: int, seed: int) -> Counted:
+    """Of rounds of 60 turns of 5 ms, one every 25 ms, with a run each millisecond: how many were
+    found to share their core, and in how many the interval held what a run alone takes."""
+    rng = np.random.default_rng(seed)
+    held = list[bool]()
+    for _ in range(tries):
+        state = int(rng.random() < spells_s[1] / sum(spells_s))
+        factor, rounds = rng.uniform(1.15, 1.8), list[CoreRound]()
+        for _ in range(ROUNDS):
+            lengths = rng.exponential(spells_s, (1 + int(3.0 / sum(spells_s)), 2)).ravel()
+            ends_ms = np.cumsum(1e3 * np.roll(lengths, state))
+            starts_ms = 25.0 * np.arange(60)
+            places = starts_ms[:, None] + np.arange(6)
+            is_shared = (np.searchsorted(ends_ms, places) + state) % 2 == 1
+            state = int(rng.random() < spells_s[1] / sum(spells_s))
+            alone = 4.0 * (1.0 + 0.01 * rng.standard_normal(places.shape))
+            widths = np.where(is_shared, rng.uniform(1.6, 3.4, places.shape), alone)
+            logs = 0.01 * rng.standard_normal((60, 5)) + 0.005 * rng.standard_normal()
+            logs += math.log(factor) * is_shared[:, :5]
+            blocks = np.repeat(np.arange(60), 5)
+            least = np.minimum(widths[:, 0], widths[:, 5])
+            times = 25_000.0 * np.exp(logs).ravel()
+            rounds.append(CoreRound(times, blocks, np.full(60, 4000.0), least))
+        found = undisturbed(rounds, [18.0 * n for n in range(ROUNDS)])
+        if found is not None and found.interval is not None:
+            held.append(found.interval.low <= 25_000.0 <= found.interval.high)
     return Counted(len(held), sum(held))

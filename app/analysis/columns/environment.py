@@ -9,6 +9,8 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from app.analysis.columns.family import (
     CaseData,
     Count,
@@ -248,6 +250,7 @@ _CODES = {
     "switch": "outliers_from_context_switches",
     "page fault": "outliers_from_page_faults",
     "interrupts": "outliers_from_interrupts",
+    "shared core": "outliers_from_shared_core",
     "clock": "outliers_from_low_clock",
 }
 
@@ -298,11 +301,17 @@ class Interfering(OfSamples, heading="Interference"):
             "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
             "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
             "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
-            "cpu_clock_min_mhz": minimum(min(i.cpu_mhz[1:-1], default=None) for i in interferences),
-            "cpu_clock_max_mhz": maximum(max(i.cpu_mhz[1:-1], default=None) for i in interferences),
+            "cpu_clock_min_mhz": minimum(_clock_mhz(i, 0.05) for i in interferences),
+            "cpu_clock_max_mhz": maximum(_clock_mhz(i, 0.95) for i in interferences),
             "cpu_temperature_c": maximum(i.temperature_c for i in interferences),
             "outlier_causes": _cause_text(sampled.causes) if sampled.causes else None,
         }
+
+
+def _clock_mhz(interference: Interference, share: float) -> float | None:
+    """What the clock of a round's blocks was below for so much of its time."""
+    clocks_mhz = interference.cpu_mhz
+    return float(np.quantile(clocks_mhz, share)) if clocks_mhz else None
 
 
 MOST_FAULTS_PER_S = 10_000.0

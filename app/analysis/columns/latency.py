@@ -24,9 +24,10 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import INTERVALS
 from app.cases.units import DEFAULT, name_of, percentile_label
-from app.stats.core_clock import at_full_clock
+from app.stats.core_state import CoreRound, at_full_clock, undisturbed
 from app.stats.estimates import METHOD
-from app.stats.levels import Speeds, speeds, window_medians
+from app.stats.levels import speeds, window_medians
+from app.stats.quantiles import Interval
 from app.stats.summary import MEAN, Rate, Summary, in_time_order, rate_of
 from app.stats.tails import late_share_of
 from exporters.types import ExportedModel
@@ -45,7 +46,8 @@ class Levels(OfSamples, heading="Speeds of the machine"):
     """Where the machine switches between speeds: `undisturbed` where two processes at least spent 5
     % of their time at the fastest one, else `fastest seen`; empty where one speed is seen."""
     undisturbed_p50_us = Lower(group="latency")
-    """Median latency at that level, of windows of 5 ms and eight runs at least."""
+    """Median latency at that level: of runs that had the core for themselves where another hardware
+    thread took part of it, else of windows of 5 ms and eight runs at least."""
     undisturbed_p50_ci_low_us = Lower("Undisturbed p50 from", "confidence")
     """The lower end of its 95 % interval over processes; empty with fewer than three at that
     level."""
@@ -55,9 +57,18 @@ class Levels(OfSamples, heading="Speeds of the machine"):
     """The fraction of the measured time at that level."""
     disturbed_factor = Lower("Disturbed")
     """How many times the undisturbed p50 a run takes at the median of the rest of the time."""
-    undisturbed_clock_mhz = Number("Full clock")
-    """The core's full clock, where the levels are those of a clock that moves and the rounds follow
-    it: the undisturbed p50 is the typical number of cycles at this clock."""
+    core_shared_fraction = Lower("Core shared")
+    """The fraction of the measured time in which another hardware thread took part of the core, so
+    that it began fewer operations in a cycle; empty where that was not seen."""
+    full_clock_p50_us = Lower("p50 at full clock", group="latency")
+    """Median latency at the core's full clock, where rounds agree better in cycles than in time:
+    the typical number of cycles at this clock, of runs that had the core for themselves."""
+    full_clock_p50_ci_low_us = Lower("p50 at full clock from", "confidence")
+    """The lower end of its 95 % interval over processes."""
+    full_clock_p50_ci_high_us = Lower("p50 at full clock to", "confidence")
+    """The upper end of that interval."""
+    full_clock_mhz = Number("Full clock")
+    """That clock, the highest at which two processes spent 5 % of their time."""
 
     @classmethod
     def of(cls, sampled: SampledCase) -> Row:
@@ -68,31 +79,54 @@ class Levels(OfSamples, heading="Speeds of the machine"):
             samples.clock in TIMING and (samples.shapes is None or sets > 1) for samples in timed
         ):
             return {}
-        processes = [window_medians(in_time_order(samples).service_ns, sets) for samples in timed]
-        found = speeds(processes, sampled.confidence) or _at_full_clock(sampled, processes)
-        if found is None:
-            return {}
-        values: Row = {
-            "undisturbed_clock_mhz": found.clock_mhz,
-            "level_seen": UNDISTURBED if found.is_usual else "fastest seen",
-            "undisturbed_p50_us": found.p50 / 1e3,
-            "undisturbed_fraction": found.share,
-            "disturbed_factor": found.factor,
-        }
-        if found.interval is not None:
-            values["undisturbed_p50_ci_low_us"] = found.interval.low / 1e3
-            values["undisturbed_p50_ci_high_us"] = found.interval.high / 1e3
+        core = _core_rounds(sampled)
+        alone = undisturbed(core, sampled.starts_s, sampled.confidence)
+        windows = [window_medians(in_time_order(samples).service_ns, sets) for samples in timed]
+        speed = alone or speeds(windows, sampled.confidence)
+        full = at_full_clock(core, sampled.starts_s, sampled.confidence)
+        values: Row = {}
+        if speed is not None:
+            values |= {
+                "level_seen": UNDISTURBED if speed.is_usual else "fastest seen",
+                "undisturbed_fraction": speed.share,
+                "disturbed_factor": speed.factor,
+                "core_shared_fraction": 1.0 - speed.share if speed is alone else None,
+                **_p50_values("undisturbed_p50", speed.p50, speed.interval),
+            }
+        if full is not None:
+            values |= {
+                "full_clock_mhz": full.clock_mhz,
+                **_p50_values("full_clock_p50", full.p50, full.interval),
+            }
         return values
 
 
-def _at_full_clock(sampled: SampledCase, processes: Sequence[np.ndarray]) -> Speeds | None:
-    """By the clocks that were measured beside the rounds, where all have one."""
-    counters = [result.interference for result in sampled.rounds]
-    clocks_mhz = [item.cpu_mhz for item in counters if item is not None]
-    if len(clocks_mhz) != len(processes) or not all(map(len, processes)):
-        return None
-    p50s = [float(np.median(windows)) for windows in processes]
-    return at_full_clock(p50s, clocks_mhz, sampled.starts_s, sampled.confidence)
+def _p50_values(name: str, p50_ns: float, interval_ns: Interval | None) -> Row:
+    values: Row = {f"{name}_us": p50_ns / 1e3}
+    if interval_ns is not None:
+        values[f"{name}_ci_low_us"] = interval_ns.low / 1e3
+        values[f"{name}_ci_high_us"] = interval_ns.high / 1e3
+    return values
+
+
+def _core_rounds(sampled: SampledCase) -> list[CoreRound]:
+    """With what was measured of the core beside them; empty where a round lacks it, or where
+    several lanes ran, of which one was measured."""
+    rounds = list[CoreRound]()
+    for result, samples in zip(sampled.rounds, sampled.samples, strict=True):
+        seen = result.interference
+        if seen is None or not seen.cpu_mhz or samples.lanes is not None:
+            return []
+        starts_ns, clocks_mhz, widths = map(
+            np.array, (seen.block_starts_ns, seen.cpu_mhz, seen.core_widths)
+        )
+        if len(starts_ns) != len(clocks_mhz) or len(widths) not in (0, len(clocks_mhz)):
+            return []
+        blocks = np.searchsorted(starts_ns, samples.started_ns, side="right") - 1
+        if sampled.case.threads != 1:
+            widths = widths[:0]
+        rounds.append(CoreRound(samples.service_ns, np.maximum(blocks, 0), clocks_mhz, widths))
+    return rounds
 
 
 UNDISTURBED = "undisturbed"

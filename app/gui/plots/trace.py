@@ -136,6 +136,7 @@ def disturbance_text(disturbance: Disturbance) -> str:
         _format_count(disturbance.major_faults, "page from disk", "pages from disk"),
         "many interrupts" if disturbance.many_interrupts else "",
         "low clock" if disturbance.low_clock else "",
+        "shared core" if disturbance.shared_core else "",
     ]
     return ", ".join(filter(None, texts))
 

@@ -102,7 +102,14 @@ _PROCESS, _DISTURBANCES, _FIRST_LANE = 1, 0, 1
 _QUEUE_OFFSET = 1000
 """The thread numbers of lanes' queues stand so far behind those of the lanes."""
 _TIMES = ("scheduled_ns", "started_ns")
-_FACTS = ("steal_ms", "involuntary_switches", "major_faults", "many_interrupts", "low_clock")
+_FACTS = (
+    "steal_ms",
+    "involuntary_switches",
+    "major_faults",
+    "many_interrupts",
+    "low_clock",
+    "shared_core",
+)
 _COUNTERS = ("clock_mhz", "power_w", "temperature_c")
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from app.analysis.columns.rows import Rows
 from app.cases.round import RECORD, Limits
-from app.cases.telemetry import CLOCK_QUANTILES
 from app.machine.placement import usable_cores
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
@@ -101,7 +100,15 @@ def test_blocks_tell_what_was_stolen_and_stand_out_by_interrupts_and_a_low_clock
     tmp_path: Path,
 ) -> None:
     clocks_mhz = iter((2600.0, 2600.0, 1700.0, 2500.0, 2600.0, 2600.0))
-    watch = Watch((0, 1), lambda: next(clocks_mhz), machine(tmp_path))
+    widths = iter((4.0, 3.9, 4.0, 2.0, 2.1, 4.0, *[4.0] * 6))
+    clock_mhz = 0.0
+
+    def clock() -> float:
+        nonlocal clock_mhz
+        clock_mhz = next(clocks_mhz)
+        return clock_mhz
+
+    watch = Watch((0, 1), clock, lambda: next(widths) * clock_mhz, machine(tmp_path))
     for number in range(6):
         steal, interrupts = 10 * (number == 1), 9000 if number == 4 else 1000
         watched(tmp_path, watch, number, steal, interrupts)
@@ -115,10 +122,11 @@ def test_blocks_tell_what_was_stolen_and_stand_out_by_interrupts_and_a_low_clock
     }
     assert [n for n, d in by_block.items() if d.many_interrupts] == [4]
     assert [n for n, d in by_block.items() if d.low_clock] == [2]
-    assert len(interference.cpu_mhz) == len(CLOCK_QUANTILES)
-    # A twentieth of the way from the lowest of six to the highest is a quarter of that to the next.
-    assert interference.cpu_mhz[:2] == pytest.approx((1700.0, 1700.0 + 0.25 * 800.0))
-    assert (interference.usual_mhz, interference.cpu_mhz[-1]) == (2600.0, 2600.0)
+    assert [n for n, d in by_block.items() if d.shared_core] == [1, 2]
+    assert interference.cpu_mhz == (2600.0, 2600.0, 1700.0, 2500.0, 2600.0, 2600.0)
+    assert interference.core_widths == pytest.approx((3.9, 2.0, 2.1, 4.0, 4.0, 4.0))
+    assert interference.block_starts_ns == tuple(n * 10**9 for n in range(6))
+    assert interference.usual_mhz == 2600.0
 
 
 SECOND = Limits(min_s=1.0, max_s=4.0, min_samples=100, warmup_min_s=0.02, warmup_max_s=0.3)

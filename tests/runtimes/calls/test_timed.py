@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from runtimes.calls import GIVEN_UP, Call, Copy, TimedCalls, core_clock_mhz
+from runtimes.calls import GIVEN_UP, Call, Copy, TimedCalls, core_clock_mhz, core_operations_per_us
 from tests.runtimes.loop_in_c import NEEDS_C
 
 pytestmark = NEEDS_C
@@ -244,3 +244,9 @@ def test_the_clock_of_a_core_is_one_that_processors_have_and_stays_for_a_moment(
     low, middle, high = np.quantile(clocks_mhz, (0.05, 0.5, 0.95)).tolist()
     assert 200.0 < middle < 10_000.0
     assert high < 1.25 * low
+
+
+def test_a_core_begins_some_operations_in_a_cycle_and_no_more_than_any_is_built_for() -> None:
+    """At least one, at most ten; two threads of a core may halve it at any time."""
+    in_a_cycle = [core_operations_per_us() / core_clock_mhz() for _ in range(300)]
+    assert 0.9 < float(np.median(in_a_cycle)) < 10.0

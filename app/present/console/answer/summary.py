@@ -69,15 +69,15 @@ class RunResult:
     @cached_property
     def model_measurements(self) -> list[MeasuredCase]:
         """Without the no-op copies of models. A p50 at a full clock is quoted where all that a
-        model was timed with have one: it would seem faster than another's of all runs."""
+        model was timed with have one: it would seem faster than another's at the usual one."""
         found = [
             measurement for measurement in self.measured if not is_null(measurement.case.model)
         ]
         timed_rows = [i.row for i in found if i.row["clock"] in TIMING and _is_timed(i.row)]
-        others = {row["model"] for row in timed_rows if not row.get("undisturbed_clock_mhz")}
+        others = {row["model"] for row in timed_rows if not row.get("full_clock_p50_us")}
         return [
-            replace(item, row={**item.row, "level_seen": None})
-            if item.row.get("undisturbed_clock_mhz") and item.row["model"] in others
+            replace(item, row={**item.row, "full_clock_p50_us": None})
+            if item.row.get("full_clock_p50_us") and item.row["model"] in others
             else item
             for item in found
         ]
@@ -384,36 +384,49 @@ _MAXIMUM_ROUNDS = 100
 
 
 def quoted_p50(row: Row) -> str:
-    """The columns of the median that the answer has of a case, by what their names begin with: of a
-    machine of two speeds the undisturbed one, since the median of processes may lie between them,
-    where no run was."""
+    """The columns of the median that the answer has of a case, by what their names begin with: that
+    at the core's full clock, else the undisturbed one of a machine of two speeds, since the median
+    of processes may lie between them, where no run was."""
+    if row.get("full_clock_p50_us"):
+        return "full_clock_p50"
     return "undisturbed_p50" if row.get("level_seen") == UNDISTURBED else "latency_p50"
 
 
 def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
-    """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`, and the same of a
-    core's full clock; of a run of one case with its p50."""
+    """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`, and how many p50s
+    are at a core's full clock; of a run of one case with its p50."""
     timed_rows = [item.row for item in measurements if item.row["clock"] in TIMING]
-    rows = [row for row in timed_rows if row.get("level_seen")]
-    by_clock = [row for row in rows if row["undisturbed_clock_mhz"]]
-    by_level = [row for row in rows if not row["undisturbed_clock_mhz"]]
+    by_level = [row for row in timed_rows if row.get("level_seen")]
     by_level = [row for row in by_level if row["level_seen"] == UNDISTURBED] or by_level
-    for seen, what in ((by_level, "two speeds"), (by_clock, "p50 at the core's full clock")):
+    by_clock = [row for row in timed_rows if row.get("full_clock_p50_us")]
+    is_shared = any(row["core_shared_fraction"] for row in by_level)
+    speeds = "core shared with another thread" if is_shared else "two speeds"
+    for seen, what, write in (
+        (by_level, speeds, _speeds_text),
+        (by_clock, "p50 at the core's full clock", _clock_text),
+    ):
         if seen:
             count = f" in {len(seen):,} of {len(timed_rows):,}" * (len(timed_rows) > 1)
-            yield f"{what}{count}: {_speeds_text(seen, has_figure=not count)}"
+            yield f"{what}{count}: {write(seen, not count)}"
+
+
+def _clock_text(rows: Sequence[Row], has_figure: bool) -> str:
+    highest_mhz = max(number_of(row["full_clock_mhz"]) or 0.0 for row in rows)
+    clock = f"{text.significant(highest_mhz / 1e3)} GHz"
+    return clock + _figure_text(rows[0], "full_clock_p50") * has_figure
+
+
+def _figure_text(row: Row, name: str) -> str:
+    reach = _factor(row, name)
+    precision = f" {_precision_text(reach)}" if reach is not None else ""
+    return f" {text.latency(number_of(row[f'{name}_us']))}{precision}"
 
 
 def _speeds_text(rows: Sequence[Row], has_figure: bool) -> str:
     first = rows[0]
     level = UNDISTURBED if first["level_seen"] == UNDISTURBED else "fastest level seen"
-    if first["undisturbed_clock_mhz"]:
-        highest_mhz = max(number_of(row["undisturbed_clock_mhz"]) or 0.0 for row in rows)
-        level = f"{text.significant(highest_mhz / 1e3)} GHz"
     if has_figure:
-        level += f" {text.latency(number_of(first['undisturbed_p50_us']))}"
-        reach = _factor(first, "undisturbed_p50")
-        level += f" {_precision_text(reach)}," if reach is not None else ","
+        level += f"{_figure_text(first, 'undisturbed_p50')},"
     shares, factors = (
         [number_of(row[name]) or 0.0 for row in rows]
         for name in ("undisturbed_fraction", "disturbed_factor")

@@ -145,8 +145,14 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         for number in range(ROUNDS):
             record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for compared_case, factor in zip(compared_cases, (1.0, 1.0 + number / 10), strict=True):
-                core = Interference(1.0, cpu_mhz=(2500.0 / factor,) * 21)
-                latencies = [LATENCY_US * factor] * 600
+                # The last 150 runs share their core.
+                core = Interference(
+                    seconds=1.0,
+                    block_starts_ns=(0, 0, 0, round(450e3 * LATENCY_US * factor)),
+                    cpu_mhz=(2500.0 / factor,) * 4,
+                    core_widths=(4.0, 4.0, 4.0, 2.0),
+                )
+                latencies = [LATENCY_US * factor] * 450 + [LATENCY_US * factor * 1.3] * 150
                 record(folder, compared_case, number, latencies, interference=core)
         record(folder, cold, 0, [LATENCY_US] * 600, facts={"evicted_mb": 64.0, "eviction_ms": 9.0})
         fill_asked_for(folder, compared_cases[0], ROUNDS, LATENCY_US)

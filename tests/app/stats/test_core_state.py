@@ -1,0 +1,110 @@
+"""The p50s of runs alone on their core and at its full clock hold where there are such runs, and
+only there they are told."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+
+from app.stats.core_state import CoreRound, at_full_clock, undisturbed
+from tests.simulated.clocks import (
+    ALWAYS,
+    CLOCKS,
+    NEVER,
+    SHARED,
+    STEADY,
+    WAITS,
+    WORK,
+    counted,
+    shared,
+)
+
+TRIES = 100
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_the_interval_holds_the_p50_at_the_clock_that_it_is_of(clock: str, work: str) -> None:
+    """In nine of ten tries at least that follow the clock; one of 100 is 3 % off by chance."""
+    seed = zlib.crc32(f"{clock} {work}".encode())
+    found = counted(CLOCKS[clock], WORK[work], TRIES, seed)
+    assert found.held >= 0.9 * found.followed - 2
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_what_waits_for_memory_hardly_ever_seems_to_follow_the_clock(clock: str) -> None:
+    assert counted(CLOCKS[clock], WAITS, 2 * TRIES, 7).followed <= 0.05 * 2 * TRIES
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_a_clock_that_stays_has_no_second_speed(work: str) -> None:
+    assert not counted(STEADY, WORK[work], TRIES, 11).followed
+
+
+def core_round(
+    times: list[float], clocks_mhz: list[float], widths: list[float] | None = None
+) -> CoreRound:
+    """Of blocks of one run each."""
+    places = np.arange(len(times))
+    return CoreRound(np.array(times), places, np.array(clocks_mhz), np.array(widths or []))
+
+
+def test_the_p50_at_the_full_clock_is_of_cycles_at_the_highest_that_two_rounds_had() -> None:
+    """Eight rounds of 100,000 cycles; a twentieth of the clock's readings is far too high."""
+    levels_mhz = [4000.0, 4200.0, 4000.0, 4000.0, 4200.0, 4000.0, 4000.0, 4000.0]
+    rounds = [core_round([1e8 / mhz] * 40, [mhz] * 39 + [9000.0]) for mhz in levels_mhz]
+    found = at_full_clock(rounds)
+    assert found is not None and found.interval is not None
+    assert found.clock_mhz == 4200.0
+    assert found.p50 == pytest.approx(1e8 / 4200.0)
+    low, high = found.interval.low / found.p50, found.interval.high / found.p50
+    assert 0.98 < low < 1.0 < high < 1.02
+
+
+def test_without_a_clock_of_each_of_six_rounds_there_is_none() -> None:
+    levels = [4000.0, 4200.0, 4000.0, 4200.0, 4000.0, 4000.0]
+    rounds = [core_round([1e8 / mhz] * 20, [mhz] * 20) for mhz in levels]
+    assert at_full_clock(rounds) is not None
+    for other in (core_round([], []), core_round([1.0] * 20, [0.0] * 20)):
+        assert at_full_clock([*rounds[1:], other]) is None
+    assert at_full_clock([*rounds[1:], core_round([0.0] * 20, [4000.0] * 20)]) is None
+    assert at_full_clock(rounds[1:]) is None
+
+
+@pytest.mark.parametrize("spells", SHARED)
+def test_of_a_shared_core_the_interval_holds_what_a_run_alone_takes(spells: str) -> None:
+    found = shared(SHARED[spells], TRIES, zlib.crc32(spells.encode()))
+    assert found.followed >= 0.5 * TRIES
+    assert found.held >= 0.9 * found.followed - 2
+
+
+@pytest.mark.parametrize("spells", [ALWAYS, NEVER])
+def test_a_core_that_is_always_or_never_shared_has_no_second_speed(
+    spells: tuple[float, float],
+) -> None:
+    assert not shared(spells, TRIES, 5).followed
+
+
+def test_runs_alone_are_told_by_their_p50_its_share_and_what_the_others_take() -> None:
+    """Of two rounds that share their core in a quarter of their blocks, and one that always does,
+    at two thirds of the operations in a cycle."""
+    some = core_round([10.0] * 30 + [14.0] * 10, [4000.0] * 40, [4.0] * 30 + [2.7] * 10)
+    rounds = [some, some, core_round([14.0] * 40, [4000.0] * 40, [2.7] * 40)]
+    found = undisturbed(rounds, [0.0, 1.0, 2.0])
+    assert found is not None and found.is_usual and found.interval is None
+    assert (found.p50, found.share, found.factor) == pytest.approx((10.0, 0.5, 1.4))
+    usual = core_round([10.0] * 40, [4000.0] * 40, some.widths.tolist())
+    assert undisturbed([usual, usual, usual]) is None, "it made no difference"
+    assert undisturbed([some, core_round([10.0] * 40, [4000.0] * 40)]) is None, "nothing is known"
+
+
+def test_the_p50_at_the_full_clock_is_of_runs_that_had_their_core_for_themselves() -> None:
+    levels = [4000.0, 4200.0, 4000.0, 4200.0, 4000.0, 4000.0]
+    rounds = [
+        core_round([1e8 / mhz] * 20 + [2e8 / mhz] * 30, [mhz] * 50, [4.0] * 20 + [2.0] * 30)
+        for mhz in levels
+    ]
+    found = at_full_clock(rounds)
+    assert found is not None and found.p50 == pytest.approx(1e8 / 4200.0)
