@@ -11,9 +11,9 @@ from dataclasses import dataclass
 READY, LEFT = "ready", "left"
 """Events of a round in turns: it is warm and waits for the others of its set, with its `pid` and
 the length of its turns, `turn_s`; it has had its last turn."""
-TURN_SET, TURN_EVERY = "turn_set", "turn_every"
-"""Facts of a round: the set and the group whose processes took turns with it, and, where it had one
-only in every so many cycles, in how many."""
+TURN_SET, TURN_EVERY, PLACES = "turn_set", "turn_every", "memory_places"
+"""Facts of a round: the set and the group whose processes took turns with it, where it had one only
+in every so many cycles in how many, and how many places its memory had."""
 TURN_S, RUNS = 0.005, 4
 """A turn lasts so long or so many runs, whichever is longer."""
 LONG_TURN_S, LONG_RUNS = 0.050, 24

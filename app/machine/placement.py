@@ -165,13 +165,20 @@ def anonymous_memory() -> dict[int, int]:
     return parts
 
 
+def memory_since(before: Mapping[int, int]) -> list[tuple[int, int]]:
+    """The parts, from begin to end, that this process has taken since it held `anonymous_memory` of
+    this."""
+    parts = ((before.get(begin, begin), end) for begin, end in anonymous_memory().items())
+    return [(begin, end) for begin, end in parts if end > begin]
+
+
 def collapse_memory(before: Mapping[int, int]) -> None:
     """Move into huge pages what this process has taken since it held `anonymous_memory` of this,
     also by other ways than malloc's main heap: madvise(2) with MADV_COLLAPSE, of Linux 6.1."""
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-    for begin, end in anonymous_memory().items():
-        first = -(-before.get(begin, begin) // _HUGE_BYTES) * _HUGE_BYTES
+    for begin, end in memory_since(before):
+        first = -(-begin // _HUGE_BYTES) * _HUGE_BYTES
         if (size := (end - first) // _HUGE_BYTES * _HUGE_BYTES) > 0:
             madvise(first, size, _COLLAPSE)
 

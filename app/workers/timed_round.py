@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.cases.round import AWAITING, SETS, TIMED_IN, Check, MeasureJob
-from app.cases.turns import LEFT, READY, TURN_EVERY, TURN_SET, TurnSeat, TurnStart
+from app.cases.turns import LEFT, PLACES, READY, TURN_EVERY, TURN_SET, TurnSeat, TurnStart
 from app.stats.steadiness import part_s
 from app.workers.batcher import batch_serving, warm_up
 from app.workers.colocation import colocated_load
@@ -27,6 +27,7 @@ from app.workers.lanes import (
     reject_unqueued,
     turns_sha256,
 )
+from app.workers.memory_places import MemoryPlaces
 from app.workers.multistream import AllAtOnce, Queries
 from app.workers.open_loop import OpenLoopSampler, timed_schedule
 from app.workers.output_check import check_outputs, common
@@ -282,11 +283,13 @@ def _measure_in_turns(
         start = from_json(TurnStart, message["turns"])
         ring.begin(start)
         context.enter("measure")
-        measurement, waited_s = measure_in_turns(sampler, ring, length_s)
+        places = MemoryPlaces(context.memory_before, context.job.asked.huge_pages)
+        measurement, waited_s = measure_in_turns(sampler, ring, length_s, places)
     context.leave()
     context.phases_ms["measure"] -= waited_s * 1e3
     context.tell({"event": LEFT})
-    facts = {**context.result.facts, TURN_SET: f"{seat.set_name}:{seat.group}"}
+    taken = {TURN_SET: f"{seat.set_name}:{seat.group}", PLACES: places.count}
+    facts = {**context.result.facts, **taken}
     context.note(facts=facts if ring.every == 1 else {**facts, TURN_EVERY: ring.every})
     return measurement
 

@@ -42,6 +42,7 @@ from app.cases.turns import (
 )
 from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records
+from app.workers.memory_places import MemoryPlaces
 from app.workers.sampling import MeasurementResult, Sampler, running
 
 _LEAD = 0.2
@@ -154,11 +155,11 @@ class TurnRing:
 
 
 def measure_in_turns(
-    sampler: Sampler, ring: TurnRing, length_s: float
+    sampler: Sampler, ring: TurnRing, length_s: float, places: MemoryPlaces
 ) -> tuple[MeasurementResult, float]:
     """Run a block in each turn, of about `length_s`, until all seats have measured enough, and how
-    many seconds were the others'; `Limits` say what is enough, of own time, and how long a group
-    has turns at most."""
+    many seconds were not its own; `Limits` say what is enough, of own time, and how long a group
+    has turns at most. The memory is moved to other `places` between turns."""
     limits, histogram = sampler.limits, Histogram()
     iterations, own_s, reported_s, cycle = 0, 0.0, 0.0, 0
     start_s = time.perf_counter()
@@ -166,6 +167,7 @@ def measure_in_turns(
         has_turn = ring.await_turn()
         if not has_turn or ring.is_over or sampler.stopped():
             break
+        places.move_if_due(own_s)
         turn_start_s = time.perf_counter()
         sampler.watch.begin()
         records = sampler.lanes.block(length_s, RUNS)

@@ -5,6 +5,7 @@ that times them in blocks without the interpreter.
 from __future__ import annotations
 
 import ctypes as c
+import mmap
 import sys
 import time
 from array import array
@@ -107,6 +108,20 @@ def core_operations_per_us() -> float:
     for each other. A core of two hardware threads begins about half as many for one while the other
     works, whoever has that one: of a virtual machine it may be another guest. OSError likewise."""
     return 1e3 * _OPERATIONS / max(1, int(_library().graphlap_independent_ns(1, _OPERATIONS)))
+
+
+_PAGE_BYTES = 4096
+
+
+def move_pages(parts: Sequence[tuple[int, int]], most_bytes: int) -> bool:
+    """Whether the memory of these parts, from each begin to its end, lies in other pages of the
+    machine now, at the same addresses: that of this process alone which may be written. False where
+    it is more than so much, or the system can't, as before Linux 5.14."""
+    if not built() or mmap.PAGESIZE != _PAGE_BYTES:
+        return False
+    ends = np.array(parts, np.uintp)
+    most = most_bytes // _PAGE_BYTES
+    return int(_library().graphlap_move_pages(ends.ctypes.data, len(parts), most)) > 0
 
 
 def nothing() -> Call:
@@ -320,6 +335,8 @@ def _library() -> c.CDLL:
         library.graphlap_time_marked,
     ):
         loop_function.argtypes, loop_function.restype = (c.c_void_p, c.c_int64), c.c_int64
+    library.graphlap_move_pages.argtypes = (c.c_void_p, c.c_int64, c.c_int64)
+    library.graphlap_move_pages.restype = c.c_int64
     for operations in (library.graphlap_dependent_ns, library.graphlap_independent_ns):
         operations.argtypes, operations.restype = (c.c_uint64, c.c_int64), c.c_int64
     return library

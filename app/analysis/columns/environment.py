@@ -26,6 +26,7 @@ from app.cases.case import Case
 from app.cases.column import Row, Value
 from app.cases.round import RoundResult
 from app.cases.telemetry import STEADY_CLOCK, Interference
+from app.cases.turns import PLACES
 from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
 from app.run_folder.run import Run
@@ -49,6 +50,9 @@ class Placement(Family, heading="Placement"):
     huge_page_fraction = Number("Huge pages")
     """The fraction of its own memory that was in huge pages as it began to be timed, in the mean of
     its rounds: a fork of a template has less."""
+    memory_places = Number("Memory places")
+    """In how many places of the machine's memory its own was while it was timed, in the mean of its
+    rounds: which pages share a place in the caches of a core is chance."""
     scheduler = Text()
     """How it was scheduled: other, or fifo with its priority."""
     attempts = Count()
@@ -59,11 +63,13 @@ class Placement(Family, heading="Placement"):
         environments = [result.environment for result in data.rounds if result.samples]
         lock_states = [environment.get("memory_locked") for environment in environments]
         fractions = [f for e in environments if (f := e.get("huge_page_fraction")) is not None]
+        places = [float(r.facts[PLACES]) for r in data.rounds if PLACES in r.facts]
         return {
             "cores": join_values(as_list(e.get("affinity", ())) for e in environments),
             "numa_node": join_values(as_list(e.get("numa_nodes", ())) for e in environments),
             "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
             "huge_page_fraction": statistics.fmean(fractions) if fractions else None,
+            "memory_places": statistics.fmean(places) if places else None,
             "attempts": max((r.attempt for r in data.rounds if r.samples), default=None),
             "scheduler": join_values(str(e.get("scheduler") or "") for e in environments),
         }
