@@ -54,7 +54,7 @@ FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
     **{"fidelity_reason": "a GRU", "card_release": "sdk26"},
-    **{"activation_bytes": 3072, "spilled_bytes": 1024},
+    **{"memory_places": 6, "activation_bytes": 3072, "spilled_bytes": 1024},
     **{"sync": "spin", "host_memory": "pinned", "device_memory_source": "sizes"},
 }
 ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16", "3g.40gb")

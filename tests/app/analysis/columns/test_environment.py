@@ -72,7 +72,7 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
 @pytest.mark.parametrize(
     ("rounds", "told"),
     [
-        ([measured(), measured()], ("2-3", "0", True, 0.75, "fifo 10", 1)),
+        ([measured(), measured()], ("2-3", "0", True, 0.75, "fifo 10", 1, None)),
         (
             [
                 measured(),
@@ -85,15 +85,16 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
                         huge_page_fraction=0.5,
                     ),
                     attempt=3,
+                    facts={"memory_places": 6},
                 ),
             ],
-            ("2-3; 5", "0; 1", False, 0.625, "fifo 10; other", 3),
+            ("2-3; 5", "0; 1", False, 0.625, "fifo 10; other", 3, 6.0),
         ),
         (
             [RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})],
-            ("1", None, None, None, None, 1),
+            ("1", None, None, None, None, 1, None),
         ),
-        ([], (None,) * 6),
+        ([], (None,) * 7),
     ],
     ids=["alike", "one had less", "not told", "none"],
 )
@@ -101,6 +102,7 @@ def test_rounds_alike_are_told_once_and_one_that_had_less_shows(
     rounds: list[RoundResult], told: tuple[object, ...]
 ) -> None:
     names = ("cores", "numa_node", "memory_locked", "huge_page_fraction", "scheduler", "attempts")
+    names += ("memory_places",)
     columns = Placement.fill(of_rounds(rounds), {})
     assert tuple(columns[name] for name in names) == told and len(columns) == len(names)
 
