@@ -101,8 +101,8 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
 def test_rounds_alike_are_told_once_and_one_that_had_less_shows(
     rounds: list[RoundResult], told: tuple[object, ...]
 ) -> None:
-    names = ("cores", "numa_node", "memory_locked", "huge_page_fraction", "scheduler", "attempts")
-    names += ("memory_places",)
+    names: tuple[str, ...] = ("cores", "numa_node", "memory_locked", "huge_page_fraction")
+    names += ("scheduler", "attempts", "memory_places")
     columns = Placement.fill(of_rounds(rounds), {})
     assert tuple(columns[name] for name in names) == told and len(columns) == len(names)
 
