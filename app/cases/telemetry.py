@@ -120,7 +120,7 @@ class Disturbance:
     shared_core: bool = False
 
 
-UNSHARED = 0.9
+UNSHARED = 0.92
 """Below this part of the most operations that it begins in a cycle a core is shared: alone it
 varies by 3 %."""
 

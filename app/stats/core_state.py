@@ -30,8 +30,6 @@ from app.stats.quantiles import CONFIDENCE, Interval
 _RARE = 0.8
 """Between this part of the most operations in a cycle and `UNSHARED` there is hardly anything: else
 the core was never alone, and how much was left to it varied."""
-_FEWEST_BLOCKS = 2
-"""By which a round has a p50 of a state."""
 _FEWEST = 6
 """Rounds of which the spread is known."""
 _STEADIER = 0.7
@@ -63,13 +61,12 @@ class CoreRound:
 
     @property
     def has_figure(self) -> bool:
-        return len(self.clocks_mhz) >= _FEWEST_BLOCKS and len(self.times) > 0
+        return len(self.clocks_mhz) > 1 and len(self.times) > 0
 
 
 def unshared(widths: Sequence[np.ndarray]) -> list[np.ndarray] | None:
     """Which blocks of each round had the core for themselves, by their operations in a cycle; None
-    where it was shared for less than 5 % of the time or always, or of some round nothing is
-    known."""
+    where it was shared for less than 5 % of the time or always, or a round has no readings."""
     if len(widths) < 2 or not all(len(own) and np.all(own > 0.0) for own in widths):
         return None
     whole = _highest(widths)
@@ -88,7 +85,7 @@ def undisturbed(
     is_whole = unshared([one.widths for one in rounds])
     if is_whole is None:
         return None
-    own = [one.only(whole) for one, whole in zip(rounds, is_whole, strict=True)]
+    own = [_often(one, whole) for one, whole in zip(rounds, is_whole, strict=True)]
     p50s = np.array([np.median(one.times) for one in own if one.has_figure])
     rest = [one.only(~whole).times for one, whole in zip(rounds, is_whole, strict=True)]
     if not len(p50s) or p50s.min() <= 0.0 or not any(map(len, rest)):
@@ -123,7 +120,7 @@ def at_full_clock(
     hardly moved, or the p50 did not follow it."""
     is_whole = unshared([one.widths for one in rounds])
     if is_whole is not None:
-        kept = [one.only(whole) for one, whole in zip(rounds, is_whole, strict=True)]
+        kept = [_often(one, whole) for one, whole in zip(rounds, is_whole, strict=True)]
         starts_s = [s for s, one in zip(starts_s, kept, strict=False) if one.has_figure]
         rounds = [one for one in kept if one.has_figure]
     if len(rounds) < _FEWEST or not all(one.has_figure for one in rounds):
@@ -147,6 +144,12 @@ def at_full_clock(
             p50 * math.exp(-math.hypot(below, margin)), p50 * math.exp(math.hypot(above, margin))
         )
     return FullClock(full_mhz, p50, interval)
+
+
+def _often(one: CoreRound, is_kept: np.ndarray) -> CoreRound:
+    """The runs of these blocks; none where they are less than 5 % of the time: the other thread may
+    have worked between the two readings of a few."""
+    return one.only(is_kept & (is_kept.mean() >= SHARE))
 
 
 def _highest(rounds: Sequence[np.ndarray]) -> float:
