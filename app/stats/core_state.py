@@ -61,7 +61,7 @@ class CoreRound:
 
     @property
     def has_figure(self) -> bool:
-        return len(self.clocks_mhz) > 1 and len(self.times) > 0
+        return len(self.times) > 0
 
 
 def unshared(widths: Sequence[np.ndarray]) -> list[np.ndarray] | None:

@@ -97,6 +97,17 @@ def test_runs_alone_are_told_by_their_p50_its_share_and_what_the_others_take() -
     assert (found.p50, found.share, found.factor) == pytest.approx((10.0, 0.5, 1.4))
     usual = core_round([10.0] * 40, [4000.0] * 40, some.widths.tolist())
     assert undisturbed([usual, usual, usual]) is None, "it made no difference"
+    rare = core_round([10.0] * 39 + [14.0], [4000.0] * 40, [4.0] * 39 + [2.7])
+    assert undisturbed([rare, rare, rare]) is None, "2.5 % of the time"
+    assert undisturbed([some, some]) is not None
+    assert undisturbed([some]) is None, "a process alone may have another core"
+    unknown = core_round([0.0] * 40, [4000.0] * 40, some.widths.tolist())
+    assert undisturbed([unknown, unknown]) is None, "its clock is too coarse"
+    for smeared, is_found in ((4, True), (6, False)):
+        widths = [4.0] * 10 + [3.4] * smeared + [2.5] * 24
+        times = [10.0] * 10 + [14.0] * (24 + smeared)
+        one = core_round(times, [4000.0] * len(times), widths)
+        assert (undisturbed([one, one]) is not None) == is_found
     assert undisturbed([some, core_round([10.0] * 40, [4000.0] * 40)]) is None, "nothing is known"
 
 
