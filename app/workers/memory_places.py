@@ -37,8 +37,9 @@ class MemoryPlaces:
             return
         start_s = time.perf_counter()
         self._can_move = move_pages(memory_since(self._before), _LARGEST_BYTES)
-        if self._can_move:
-            self.count += 1
+        if not self._can_move:
+            return
+        self.count += 1
         if self._asks_huge_pages:
             collapse_memory(self._before)
         self._due_s = measured_s + _PART * (time.perf_counter() - start_s)

@@ -169,8 +169,8 @@ def _time_round(
     gc.disable()
     context.note(**hold_memory(job, context.result, context.memory_before))
     # An open loop is followed by another thread than those that time.
-    is_own = built() and not job.case.scenario.is_open_loop
-    core = (core_clock_mhz, core_operations_per_us) if is_own else ()
+    is_measured = built() and not job.case.scenario.is_open_loop
+    core = (core_clock_mhz, core_operations_per_us) if is_measured else ()
     watch = Watch(context.result.environment["affinity"], *core)
     context.enter("warmup")
     with colocated_load(context) as neighbour, context.samples_file() as file:

@@ -195,17 +195,18 @@ def test_parameters_are_the_published_ones_and_macs_follow_from_the_sizes(name: 
 
 def test_a_low_latency_lstm_is_compared_with_its_double() -> None:
     definition = find("lowlat_small_window")
-    point = {"batch": 1, "sequence": 9}
-    inputs = seeded_inputs(definition.inputs, point, seed=3)
+    point, errors = {"batch": 1, "sequence": 9}, list[float]()
     module = ModuleEvaluator(definition)
-    expected = module.expected(inputs, point)
-    single = module.outputs(inputs, point)["y"]
-    assert [*expected] == ["torch in fp64"]
-    double = expected["torch in fp64"]["y"]
-    assert double.dtype == single.dtype == np.float32
-    error = np.abs(double - single).max()
-    # Some roundings of 2^-24 apart, and not the same to the last bit.
-    assert 0 < error < 1e-6
+    for seed in range(10):
+        inputs = seeded_inputs(definition.inputs, point, seed=seed)
+        expected = module.expected(inputs, point)
+        single = module.outputs(inputs, point)["y"]
+        assert [*expected] == ["torch in fp64"]
+        double = expected["torch in fp64"]["y"]
+        assert double.dtype == single.dtype == np.float32
+        errors.append(float(np.abs(double - single).max()))
+    # Some roundings of 2^-24 apart; one may be the same to the last bit, by the processor.
+    assert 0 < max(errors) < 1e-6
 
 
 @pytest.mark.parametrize(
