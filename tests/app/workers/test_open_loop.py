@@ -34,23 +34,27 @@ def drawn(scenario: str, limits: Limits = LIMITS) -> np.ndarray:
 
 def against_theory(records: np.ndarray, offsets_ns: np.ndarray, lanes: int) -> None:
     """Each start is that of Lindley's recursion, over lanes as Kiefer and Wolfowitz have it, but
-    for what the generator was late in the same busy period. `offsets_ns` are of those that count,
-    which come after all others."""
+    for what the generator was late in the same busy period. A lane that has lost its core when it
+    is free leaves the next request to another: that is late too, and rare. `offsets_ns` are of
+    those that count, which come after all others."""
     records = records[np.argsort(records["scheduled_ns"], kind="stable")]
     scheduled_ns = records["scheduled_ns"][-len(offsets_ns) :]
     begun_ns = int(scheduled_ns[0] - offsets_ns[0])
     assert (scheduled_ns - begun_ns).tolist() == offsets_ns.tolist()
     free_ns, finished_ns, allowed_ns = [0] * lanes, [0] * lanes, [0] * lanes
+    left_to_another = 0
     for run in records.tolist():
         due, started_ns, end_ns, _, lane, _ = run
         server = free_ns.index(min(free_ns))
         begins = max(due, free_ns[server])
         free_ns[server] = begins + end_ns - started_ns
-        is_queued = finished_ns[lane] > due
-        late = started_ns - max(due, finished_ns[lane])
+        is_queued = min(finished_ns) > due
+        late = started_ns - max(due, min(finished_ns))
+        left_to_another += min(finished_ns) < finished_ns[lane] > due
         allowed_ns[lane] = late + (max(allowed_ns) if is_queued else 0)
         finished_ns[lane] = end_ns
         assert 0 <= started_ns - begins <= allowed_ns[lane]
+    assert left_to_another <= len(records) // 50
 
 
 @CALLS
