@@ -400,7 +400,7 @@ def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
     by_level = [row for row in by_level if row["level_seen"] == UNDISTURBED] or by_level
     by_clock = [row for row in timed_rows if row.get("full_clock_p50_us")]
     is_shared = any(row.get("core_shared_fraction") for row in by_level)
-    speeds = "core shared with another thread" if is_shared else "two speeds"
+    speeds = "core shared with another hardware thread" if is_shared else "two speeds"
     for seen, what, write in (
         (by_level, speeds, _speeds_text),
         (by_clock, "p50 at the core's full clock", _clock_text),
