@@ -129,7 +129,6 @@ _HUGE_PAGES = (
 )
 _LEAST_GLIBC = (2, 35)
 _THP = "sys/kernel/mm/transparent_hugepage/enabled"
-_SELF = Path("/proc/self")
 
 
 def with_huge_pages(environ: Mapping[str, str]) -> dict[str, str]:
@@ -149,49 +148,6 @@ def huge_pages_refusal(root: Path = Path("/")) -> str:
     if (text_of(root / _THP) or "[never]").endswith("[never]"):
         return f"/{_THP} has neither madvise nor always"
     return ""
-
-
-_COLLAPSE, _HUGE_BYTES = 25, 1 << 21
-
-
-def anonymous_memory() -> dict[int, int]:
-    """Where this process's own memory begins and ends, by the addresses of its parts."""
-    parts = {}
-    for line in (text_of(_SELF / "maps") or "").splitlines():
-        place, flags, _, _, inode, *name = line.split()
-        if flags == "rw-p" and inode == "0" and name != ["[stack]"]:
-            begin, end = place.split("-")
-            parts[int(begin, 16)] = int(end, 16)
-    return parts
-
-
-def memory_since(before: Mapping[int, int]) -> list[tuple[int, int]]:
-    """The parts, from begin to end, that this process has taken since it held `anonymous_memory` of
-    this."""
-    parts = ((before.get(begin, begin), end) for begin, end in anonymous_memory().items())
-    return [(begin, end) for begin, end in parts if end > begin]
-
-
-def collapse_memory(before: Mapping[int, int]) -> None:
-    """Move into huge pages what this process has taken since it held `anonymous_memory` of this,
-    also by other ways than malloc's main heap: madvise(2) with MADV_COLLAPSE, of Linux 6.1."""
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-    for begin, end in memory_since(before):
-        first = -(-begin // _HUGE_BYTES) * _HUGE_BYTES
-        if (size := (end - first) // _HUGE_BYTES * _HUGE_BYTES) > 0:
-            madvise(first, size, _COLLAPSE)
-
-
-def huge_page_fraction() -> float | None:
-    """Which fraction of this process's own memory is in huge pages; None where the system does not
-    tell."""
-    text = text_of(_SELF / "smaps_rollup") or ""
-    own, huge = (
-        sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(name))
-        for name in ("Anonymous:", "AnonHugePages:")
-    )
-    return huge / own if own else None
 
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2

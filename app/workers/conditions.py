@@ -10,12 +10,11 @@ from typing import Any
 
 from app.cases.round import MeasureJob, RoundResult
 from app.cases.telemetry import Surroundings, has_other_load
+from app.machine.own_memory import collapse_memory, huge_page_fraction, memory_since
 from app.machine.placement import (
     as_list,
     bind_memory,
-    collapse_memory,
     held_back_share,
-    huge_page_fraction,
     huge_pages_refusal,
     keep_to,
     lock_memory,
@@ -65,7 +64,7 @@ def hold_memory(
         "huge_pages_refused": huge_pages_refusal() if job.asked.huge_pages else "",
     }
     if job.asked.huge_pages:
-        collapse_memory(memory_before)
+        collapse_memory(memory_since(memory_before))
     memory = {"memory_locked": memory_locked(), "huge_page_fraction": huge_page_fraction()}
     warnings = (diagnostic(code, error=why) for code, why in refusals.items() if why)
     return {

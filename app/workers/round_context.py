@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from app.cases.round import Check, MeasureJob, Phase, Progress, RoundResult
-from app.machine.placement import anonymous_memory
+from app.machine.own_memory import anonymous_memory
 from app.workers.batcher import parts
 from app.workers.conditions import describe_round
 from app.workers.execution_facts import (

@@ -113,15 +113,21 @@ def core_operations_per_us() -> float:
 _PAGE_BYTES = 4096
 
 
-def move_pages(parts: Sequence[tuple[int, int]], most_bytes: int) -> bool:
-    """Whether the memory of these parts, from each begin to its end, lies in other pages of the
-    machine now, at the same addresses: that of this process alone which may be written. False where
-    it is more than so much, or the system can't, as before Linux 5.14."""
+Parts: TypeAlias = Sequence[tuple[int, int]]
+"""Of a process's memory, each from its begin to its end."""
+
+
+def move_pages(parts: Parts, most_bytes: int, others: Parts = ()) -> bool:
+    """Whether the memory of these parts lies in other pages of the machine now, at the same
+    addresses: that of this process alone which may be written. False where it is more than so much,
+    or the system can't, as before Linux 5.14. `others` is memory that it need not share with a
+    child, which takes most of the time."""
     if not built() or mmap.PAGESIZE != _PAGE_BYTES:
         return False
-    ends = np.array(parts, np.uintp)
+    ends, left_out = np.array(parts, np.uintp), np.array(others, np.uintp)
     most = most_bytes // _PAGE_BYTES
-    return int(_library().graphlap_move_pages(ends.ctypes.data, len(parts), most)) > 0
+    places = ends.ctypes.data, len(parts), left_out.ctypes.data, len(others)
+    return int(_library().graphlap_move_pages(*places, most)) > 0
 
 
 def nothing() -> Call:
@@ -335,7 +341,7 @@ def _library() -> c.CDLL:
         library.graphlap_time_marked,
     ):
         loop_function.argtypes, loop_function.restype = (c.c_void_p, c.c_int64), c.c_int64
-    library.graphlap_move_pages.argtypes = (c.c_void_p, c.c_int64, c.c_int64)
+    library.graphlap_move_pages.argtypes = (c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_int64)
     library.graphlap_move_pages.restype = c.c_int64
     for operations in (library.graphlap_dependent_ns, library.graphlap_independent_ns):
         operations.argtypes, operations.restype = (c.c_uint64, c.c_int64), c.c_int64

@@ -124,10 +124,10 @@ COLLAPSES = (
 @pytest.mark.skipif(not COLLAPSES, reason="the kernel moves no memory into huge pages on request")
 def test_what_was_taken_since_is_moved_into_huge_pages() -> None:
     code = """
-from app.machine.placement import anonymous_memory, collapse_memory, huge_page_fraction
+from app.machine.own_memory import *
 held = bytearray(b"x") * (1 << 26)
 for before in (anonymous_memory(), {}):
-    collapse_memory(before)
+    collapse_memory(memory_since(before))
     print(huge_page_fraction())
 """
     usual = {**os.environ, "GLIBC_TUNABLES": ""}

@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from app.machine.placement import anonymous_memory, memory_since
+from app.machine.own_memory import anonymous_memory, memory_since
 from app.workers.memory_places import MemoryPlaces
 from runtimes.calls import move_pages
 
@@ -59,16 +59,28 @@ def test_what_was_never_written_takes_no_memory_and_too_much_is_left() -> None:
         assert not move_pages(parts, 0)
 
 
-def test_a_process_has_another_place_after_some_time_that_was_measured() -> None:
+def test_what_is_moved_of_memory_that_has_gone_is_the_rest() -> None:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    with mmap.mmap(-1, 8 << 20, flags=flags) as gone, mmap.mmap(-1, 1 << 20, flags=flags) as kept:
+        gone[:] = bytes(8 << 20)
+        kept[:] = bytes(1 << 20)
+        parts = memory_since({})
+        gone.close()
+        assert move_pages(parts, 1 << 30)
+        assert kept[:] == bytes(1 << 20)
+
+
+@pytest.mark.parametrize(("used_bytes", "count"), [(8 << 20, 3), (40 << 20, 1)])
+def test_a_process_has_another_place_after_some_time_that_was_measured_unless_it_uses_too_much(
+    used_bytes: int, count: int
+) -> None:
     places = MemoryPlaces(anonymous_memory(), asks_huge_pages=True)
-    with mmap.mmap(-1, 40 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as kept:
-        kept[: 8 << 20] = bytes(8 << 20)
+    with mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as kept:
+        kept[:] = bytes(64 << 20)
         for measured_s in (0.0, 0.02, 0.04, 0.04, 9.0):
             places.move_if_due(measured_s)
-        assert places.count == 3
-        kept[:] = bytes(40 << 20)
-        places.move_if_due(99.0)
-        assert places.count == 3, "it is larger than the caches of a core"
+            assert kept[:used_bytes:4096] == bytes(used_bytes // 4096)
+        assert places.count == count
 
 
 def running_in(group: int) -> list[int]:
