@@ -375,6 +375,11 @@ class ExportedModel:
         """The same as a sentence."""
         return ": ".join(self.refusal)
 
+    @property
+    def size_bytes(self) -> int:
+        """Of its file, or of its parameters where they lie beside it."""
+        return max(Path(self.path).stat().st_size, 4 * (self.parameters or 0))
+
     def at(self, point: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
 

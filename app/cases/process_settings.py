@@ -7,7 +7,7 @@ what the process does with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from app.cases.setting import (
     LIMITS_FOLD,
@@ -24,7 +24,10 @@ from app.cases.setting import (
     size,
 )
 from exporters.size import parse_size
+from exporters.types import ExportedModel
 
+MemoryKind: TypeAlias = Literal["usual", "huge", "small"]
+"""The pages of memory that a process has: as the system gives them, huge ones, or none of these."""
 HIGHEST_PRIORITY = 99
 """Of SCHED_FIFO on Linux."""
 
@@ -58,6 +61,20 @@ class ProcessSettings:
             "another. Needs Linux and glibc 2.35.",
         ),
     ] = False
+    huge_pages_from: Annotated[
+        str,
+        Setting(
+            metavar="SIZE",
+            help="the same for models of at least this size, such as 32MiB, and no others",
+            form=Word(size, sample="32MiB"),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Huge pages from",
+            fold=PLACES_FOLD,
+            absent="all or none",
+            notes="The memory of smaller ones is [moved](trust.md#where-memory-lies) instead.",
+        ),
+    ] = ""
     lock_memory: Annotated[
         Annotated[bool, Bounds()],
         Setting(
@@ -96,6 +113,18 @@ class ProcessSettings:
             absent="as the types round",
         ),
     ] = None
+
+    @property
+    def asks_huge_pages(self) -> bool:
+        """Of any model."""
+        return self.huge_pages or bool(self.huge_pages_from)
+
+    def memory_kind(self, model: ExportedModel) -> MemoryKind:
+        """For a process that measures this model."""
+        if self.huge_pages_from:
+            is_large = model.size_bytes >= parse_size(self.huge_pages_from)
+            return "huge" if is_large else "small"
+        return "huge" if self.huge_pages else "usual"
 
     @property
     def device_memory_limit_bytes(self) -> int:

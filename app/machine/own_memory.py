@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -35,19 +35,17 @@ def memory_since(before: Mapping[int, int]) -> Parts:
 
 
 class MemoryUse:
-    """Which of these parts is used from now on until `used`, in pieces of 64 KiB, or of 2 MiB where
-    it may be in huge pages.
+    """Which of these parts is used from now on until `used`, in pieces of 64 KiB.
 
     The system tells for each of its areas whether any page of it was referenced; neighbours are
     areas of their own as long as only one of them would be a child's.
     """
 
-    def __init__(self, parts: Parts, in_huge_pages: bool) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        size = _HUGE_BYTES if in_huge_pages else _CHUNK_BYTES
         for begin, end in parts:
-            for place in range(begin // size * size, end, 2 * size):
-                _advise(max(place, begin), min(place + size, end), _DONTFORK)
+            for place in range(begin, end, 2 * _CHUNK_BYTES):
+                _advise(place, min(place + _CHUNK_BYTES, end), _DONTFORK)
         with suppress(OSError):  # what was ever used counts then
             (_SELF / "clear_refs").write_text("1", "ascii")
 
@@ -83,7 +81,7 @@ def all_but(parts: Parts) -> Parts:
     return [(begin, end) for begin, end in gaps if end - begin >= _CHUNK_BYTES]
 
 
-def collapse_memory(parts: Iterable[tuple[int, int]]) -> None:
+def collapse_memory(parts: Parts) -> None:
     """Move into huge pages what of these parts fills such, also memory that was taken by other ways
     than malloc's main heap: madvise(2) with MADV_COLLAPSE, of Linux 6.1."""
     for begin, end in parts:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import platform
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -148,6 +149,16 @@ def huge_pages_refusal(root: Path = Path("/")) -> str:
     if (text_of(root / _THP) or "[never]").endswith("[never]"):
         return f"/{_THP} has neither madvise nor always"
     return ""
+
+
+_SET_THP_DISABLE = 41
+
+
+def refuse_huge_pages() -> None:
+    """Have no more memory of this process in huge pages: prctl(2) with PR_SET_THP_DISABLE, which
+    only Linux has."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_THP_DISABLE, 1, 0, 0, 0)
 
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2

@@ -226,7 +226,7 @@ class SweepRun:
             Telemetry.of_this_machine(),
             cores=() if cluster else plan.chosen_cores,
             environments=plan.environments,
-            huge_pages=plan.huge_pages,
+            huge_pages=plan.asks_huge_pages,
         )
         self.warnings = tuple(
             chain.from_iterable(map(clock_warning, cluster.hosts if cluster else ()))

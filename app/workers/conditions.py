@@ -21,6 +21,7 @@ from app.machine.placement import (
     memory_locked,
     nodes_of,
     nodes_with_memory,
+    refuse_huge_pages,
     scheduler,
     take_realtime,
     usable_cores,
@@ -31,7 +32,9 @@ from runtimes.errors import Unsupported
 
 
 def take_place(job: MeasureJob) -> list[Diagnostic]:
-    """Do what the job says of cores, node and priority; a diagnostic for each that failed."""
+    """Do what the job says of cores, node, priority and pages; a diagnostic for what failed."""
+    if job.asked.memory_kind(job.model) == "small":
+        refuse_huge_pages()
     warnings = [*_take_cores(job.affinity), *_take_priority(job.asked.realtime)]
     if job.shared:
         warnings.append(diagnostic("batch_process_on_measured_cores"))
@@ -59,11 +62,12 @@ def hold_memory(
 ) -> dict[str, Any]:
     """What `result` says anew of its environment and its warnings, memory locked if asked for, and
     moved into huge pages but for what there was as the round began."""
+    has_huge_pages = job.asked.memory_kind(job.model) == "huge"
     refusals = {
         "memory_not_locked": lock_memory() if job.asked.lock_memory else "",
-        "huge_pages_refused": huge_pages_refusal() if job.asked.huge_pages else "",
+        "huge_pages_refused": huge_pages_refusal() if has_huge_pages else "",
     }
-    if job.asked.huge_pages:
+    if has_huge_pages:
         collapse_memory(memory_since(memory_before))
     memory = {"memory_locked": memory_locked(), "huge_page_fraction": huge_page_fraction()}
     warnings = (diagnostic(code, error=why) for code, why in refusals.items() if why)

@@ -11,13 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from app.machine.own_memory import (
-    MemoryUse,
-    all_but,
-    collapse_memory,
-    huge_page_fraction,
-    memory_since,
-)
+from app.cases.process_settings import MemoryKind
+from app.machine.own_memory import MemoryUse, all_but, huge_page_fraction, memory_since
 from runtimes.calls import move_pages
 
 _LARGEST_BYTES = 32 << 20
@@ -29,12 +24,11 @@ _FIRST_S = 0.03
 
 class MemoryPlaces:
     """Those of what a process has taken since it held `before`, as `anonymous_memory` has it, and
-    uses in a turn; `count` is how many it had so far. Memory in huge pages is moved into such
-    again, where these were asked for, and else left where it is."""
+    uses in a turn; `count` is how many it had so far. Huge pages stay where they are."""
 
-    def __init__(self, before: Mapping[int, int], asks_huge_pages: bool) -> None:
-        self._before, self._asks_huge_pages = before, asks_huge_pages
-        self._can_move = asks_huge_pages or not huge_page_fraction()
+    def __init__(self, before: Mapping[int, int], kind: MemoryKind) -> None:
+        self._before = before
+        self._can_move = kind == "small" or (kind == "usual" and not huge_page_fraction())
         self._due_s, self.count = _FIRST_S, 1
         self._use: MemoryUse | None = None
         self._parts, self._others = list[tuple[int, int]](), list[tuple[int, int]]()
@@ -44,16 +38,13 @@ class MemoryPlaces:
         if not self._can_move or measured_s < self._due_s:
             return
         if self._use is None:
-            self._use = MemoryUse(memory_since(self._before), self._asks_huge_pages)
+            self._use = MemoryUse(memory_since(self._before))
             return
         if not self._parts:
             self._parts = self._use.used()
             self._others = all_but(self._parts)
         start_s = time.perf_counter()
         self._can_move = move_pages(self._parts, _LARGEST_BYTES, self._others)
-        if not self._can_move:
-            return
-        self.count += 1
-        if self._asks_huge_pages:
-            collapse_memory(self._parts)
-        self._due_s = measured_s + _PART * (time.perf_counter() - start_s)
+        if self._can_move:
+            self.count += 1
+            self._due_s = measured_s + _PART * (time.perf_counter() - start_s)

@@ -283,7 +283,8 @@ def _measure_in_turns(
         start = from_json(TurnStart, message["turns"])
         ring.begin(start)
         context.enter("measure")
-        places = MemoryPlaces(context.memory_before, context.job.asked.huge_pages)
+        kind = context.job.asked.memory_kind(context.job.model)
+        places = MemoryPlaces(context.memory_before, kind)
         measurement, waited_s = measure_in_turns(sampler, ring, length_s, places)
     context.leave()
     context.phases_ms["measure"] -= waited_s * 1e3

@@ -65,6 +65,7 @@ class RunSettings(CheckSettings, total=False):
     insecure_cluster: bool
     device_memory_limit: str
     huge_pages: bool
+    huge_pages_from: str
     lock_memory: bool
     realtime: int
     tolerance: str | float

@@ -52,7 +52,7 @@ class Limits(Measurements, ProcessSettings, frozen=True):
         ),
     ] = ""
 
-    @field_validator("memory_limit", "device_memory_limit")
+    @field_validator("memory_limit", "device_memory_limit", "huge_pages_from")
     @classmethod
     def _known_size(cls, text: str) -> str:
         if text:

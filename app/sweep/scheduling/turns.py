@@ -86,8 +86,7 @@ def takes_turns(plan: Plan, case: Case) -> bool:
 
 def fit_in_memory(models: Sequence[ExportedModel]) -> bool:
     """Whether sessions of all these can be alive together."""
-    sizes = [max(Path(m.path).stat().st_size, 4 * (m.parameters or 0)) for m in models]
-    needed = sum(_PROCESS_BYTES + _SIZES_OF_MODEL * size for size in sizes)
+    needed = sum(_PROCESS_BYTES + _SIZES_OF_MODEL * model.size_bytes for model in models)
     return needed < _MEMORY_SHARE * psutil.virtual_memory().available
 
 

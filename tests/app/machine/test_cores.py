@@ -138,3 +138,22 @@ for before in (anonymous_memory(), {}):
     state = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text("ascii")
     assert first < 0.1 or "[always]" in state
     assert second > 0.7
+
+
+@pytest.mark.skipif(bool(huge_pages_refusal()), reason="the system has no huge pages for malloc")
+def test_a_process_that_refuses_huge_pages_gets_no_more_of_them() -> None:
+    code = """
+import sys
+from app.machine.own_memory import huge_page_fraction
+from app.machine.placement import refuse_huge_pages
+if sys.argv[1:]:
+    refuse_huge_pages()
+held = bytearray(b"x") * (1 << 26)
+print(huge_page_fraction())
+"""
+    environ, fractions = with_huge_pages(os.environ), []
+    for more in ((), ("refuse",)):
+        command = [sys.executable, "-c", code, *more]
+        process = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, check=True)
+        fractions.append(float(process.stdout))
+    assert fractions[0] > 0.7 and fractions[1] < 0.3

@@ -26,20 +26,17 @@ def holds(parts: list[tuple[int, int]], place: int) -> bool:
     return any(begin <= place < end for begin, end in parts)
 
 
-@pytest.mark.parametrize("in_huge_pages", [False, True])
-def test_memory_that_is_only_read_counts_as_used_and_its_neighbours_do_not(
-    in_huge_pages: bool,
-) -> None:
+def test_memory_that_is_only_read_counts_as_used_and_its_neighbours_do_not() -> None:
     before = anonymous_memory()
     values = np.ones(8 << 20)  # 64 MiB
-    use = MemoryUse(memory_since(before), in_huge_pages)
+    use = MemoryUse(memory_since(before))
     read = range(1 << 20, 3 << 20, 512)
     assert values[read].sum() == len(read)
     used = use.used()
     first = values.ctypes.data
     assert all(holds(used, first + 8 * place) for place in read)
-    edge = 4 << 20 if in_huge_pages else 2 * _CHUNK
-    assert size_of(used) < 8 * len(read) * 512 + edge + (4 << 20), "other memory of this process"
+    edge = 2 * _CHUNK
+    assert size_of(used) < 8 * len(read) * 512 + (4 << 20), "other memory of this process"
     assert not holds(used, first + (8 << 20) - edge) and not holds(used, first + (24 << 20) + edge)
 
 
@@ -47,7 +44,7 @@ def test_the_areas_are_whole_again_once_the_use_is_known() -> None:
     before = anonymous_memory()
     values = np.ones(8 << 20)
     areas = len(anonymous_memory())
-    use = MemoryUse(memory_since(before), in_huge_pages=False)
+    use = MemoryUse(memory_since(before))
     assert len(anonymous_memory()) > areas + 500
     use.used()
     assert len(anonymous_memory()) <= areas + 2

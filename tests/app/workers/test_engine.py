@@ -88,14 +88,22 @@ def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> Non
     assert priority.parameters["priority"] == 3
 
 
-@pytest.mark.parametrize("why", ["", "switched off"])
-def test_huge_pages_that_are_not_to_be_had_are_told(measure: Measure, why: str) -> None:
+@pytest.mark.parametrize(
+    ("why", "asked", "is_told"),
+    [
+        ("", ProcessSettings(huge_pages=True), False),
+        ("switched off", ProcessSettings(huge_pages=True), True),
+        ("switched off", ProcessSettings(huge_pages_from="1B"), True),
+        ("switched off", ProcessSettings(huge_pages=True, huge_pages_from="1GiB"), False),
+    ],
+)
+def test_huge_pages_that_are_not_to_be_had_are_told(
+    measure: Measure, why: str, asked: ProcessSettings, is_told: bool
+) -> None:
     patch = f"import app.workers.conditions as c; c.huge_pages_refusal = lambda: {why!r}"
-    asked = ProcessSettings(huge_pages=True)
     result, records, _ = measure("fake", asked=asked, said_first=patch)
     assert result.status == "ok" and len(records) > 0
-    refusal = diagnostic("huge_pages_refused", error=why)
-    assert (refusal in result.warnings) is bool(why)
+    assert (diagnostic("huge_pages_refused", error=why) in result.warnings) is is_told
 
 
 def test_cores_that_are_gone_since_are_not_claimed_and_the_batch_process_on_them_told(

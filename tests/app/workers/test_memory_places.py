@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
+from app.cases.process_settings import MemoryKind
 from app.machine.own_memory import anonymous_memory, memory_since
 from app.workers.memory_places import MemoryPlaces
 from runtimes.calls import move_pages
@@ -70,11 +71,14 @@ def test_what_is_moved_of_memory_that_has_gone_is_the_rest() -> None:
         assert kept[:] == bytes(1 << 20)
 
 
-@pytest.mark.parametrize(("used_bytes", "count"), [(8 << 20, 3), (40 << 20, 1)])
-def test_a_process_has_another_place_after_some_time_that_was_measured_unless_it_uses_too_much(
-    used_bytes: int, count: int
+@pytest.mark.parametrize(
+    ("kind", "used_bytes", "count"),
+    [("small", 8 << 20, 3), ("small", 40 << 20, 1), ("huge", 8 << 20, 1)],
+)
+def test_a_process_has_another_place_after_some_time_but_not_if_it_uses_too_much(
+    kind: MemoryKind, used_bytes: int, count: int
 ) -> None:
-    places = MemoryPlaces(anonymous_memory(), asks_huge_pages=True)
+    places = MemoryPlaces(anonymous_memory(), kind)
     with mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as kept:
         kept[:] = bytes(64 << 20)
         for measured_s in (0.0, 0.02, 0.04, 0.04, 9.0):
