@@ -1,4 +1,4 @@
-"""The p50 of runs that had their core for themselves, and the p50 at its full clock, from what was
+"""The p50 of runs that had their core for themselves, and the p50 at one clock, from what was
 measured of the core as blocks of runs began and ended.
 
 A core of two hardware threads begins half as many operations in a cycle for one while the other
@@ -6,17 +6,15 @@ works; on a rented machine the other is another guest's. So the operations in a 
 that had the core from those that shared it, however long a run is.
 
 A core's clock follows how much power and heat the whole processor has left, and so what its other
-cores do: it moves by some per cent for seconds to minutes. Work that computes takes a fixed number
-of cycles whatever the clock is. So where the rounds of a case agree far better in cycles than in
-time, its p50 is that number of cycles, and how long they take at the highest clock that was met is
-comparable to another run's. What waits for memory does not follow the clock. Such rounds do not
-agree better in cycles, or the number of cycles grows with the clock; the interval allows for some
-of that.
+cores do: it moves by some per cent for seconds to minutes, and differs from round to round. Work
+that computes takes a fixed number of cycles whatever the clock is. So where the rounds of a case
+agree far better in cycles than in time, its p50 is the typical number of cycles at the clock that
+was typical of them. What follows the clock only in part is not wrong by that: some of the rounds
+were above that clock and some below, and what they then differ by is in the interval.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,15 +28,13 @@ from app.stats.quantiles import CONFIDENCE, Interval
 _RARE = 0.8
 """Between this part of the most operations in a cycle and `UNSHARED` there is hardly anything: else
 the core was never alone, and how much was left to it varied."""
-_FEWEST = 6
+_FEWEST = 3
 """Rounds of which the spread is known."""
 _STEADIER = 0.7
 """Rounds that differ by so much less in cycles, half of the variance, follow the clock: of eight
 that do not, one in forty looks so."""
 _ALIKE = 0.01
 """Speeds that differ by less are one."""
-_SLOPE = 0.2
-"""With 95 % the time changes by so much more or less than the clock, as parts of its change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +81,8 @@ def undisturbed(
     is_whole = unshared([one.widths for one in rounds])
     if is_whole is None:
         return None
-    own = [_often(one, whole) for one, whole in zip(rounds, is_whole, strict=True)]
-    p50s = np.array([np.median(one.times) for one in own if one.has_figure])
+    own, starts_s = _alone(rounds, is_whole, starts_s)
+    p50s = np.array([np.median(one.times) for one in own])
     rest = [one.only(~whole).times for one, whole in zip(rounds, is_whole, strict=True)]
     if not len(p50s) or p50s.min() <= 0.0 or not any(map(len, rest)):
         return None
@@ -94,7 +90,6 @@ def undisturbed(
     factor = float(np.median(np.concatenate(rest))) / p50
     if factor < 1.0 + _ALIKE:
         return None
-    starts_s = [s for s, one in zip(starts_s, own, strict=False) if one.has_figure]
     return Speeds(
         p50,
         interval_between(p50s, confidence, round_correlation(p50s, starts_s).inflation),
@@ -105,51 +100,48 @@ def undisturbed(
 
 
 @dataclass(frozen=True, slots=True)
-class FullClock:
-    """The highest clock that two rounds had for 5 % of their time, and the p50 at it."""
+class TypicalClock:
+    """The clock that was typical of the rounds, and the p50 at it."""
 
     clock_mhz: float
     p50: float
     interval: Interval | None
 
 
-def at_full_clock(
+def at_typical_clock(
     rounds: Sequence[CoreRound], starts_s: Sequence[float] = (), confidence: float = CONFIDENCE
-) -> FullClock | None:
-    """Of the runs that had the core for themselves, where it was shared. None where the clock
-    hardly moved, or the p50 did not follow it."""
+) -> TypicalClock | None:
+    """Of the runs that had the core for themselves, where it was shared. None where the rounds do
+    not agree better in cycles."""
     is_whole = unshared([one.widths for one in rounds])
     if is_whole is not None:
-        kept = [_often(one, whole) for one, whole in zip(rounds, is_whole, strict=True)]
-        starts_s = [s for s, one in zip(starts_s, kept, strict=False) if one.has_figure]
-        rounds = [one for one in kept if one.has_figure]
+        rounds, starts_s = _alone(rounds, is_whole, starts_s)
     if len(rounds) < _FEWEST or not all(one.has_figure for one in rounds):
         return None
     clocks = np.concatenate([one.clocks_mhz for one in rounds])
     p50s = np.array([np.median(one.times) for one in rounds])
     if not np.all((clocks > 0.0) & np.isfinite(clocks)) or p50s.min() <= 0.0:
         return None
-    full_mhz = _highest([one.clocks_mhz for one in rounds])
-    gap = math.log(full_mhz / float(np.median(clocks)))
-    if gap < _ALIKE:
+    clock_mhz = typical(np.array([np.median(one.clocks_mhz) for one in rounds]))
+    cycles = np.array([np.median(one.times * one.clocks_mhz[one.blocks]) for one in rounds])
+    if deviation(np.log(cycles)) > _STEADIER * deviation(np.log(p50s)):
         return None
-    own = np.array([np.median(one.times * one.clocks_mhz[one.blocks]) for one in rounds]) / full_mhz
-    if deviation(np.log(own)) > _STEADIER * deviation(np.log(p50s)):
-        return None
-    p50, margin = typical(own), _SLOPE * gap
+    own = cycles / clock_mhz
     interval = interval_between(own, confidence, round_correlation(own, starts_s).inflation)
-    if interval is not None:
-        below, above = math.log(p50 / interval.low), math.log(interval.high / p50)
-        interval = Interval(
-            p50 * math.exp(-math.hypot(below, margin)), p50 * math.exp(math.hypot(above, margin))
-        )
-    return FullClock(full_mhz, p50, interval)
+    return TypicalClock(clock_mhz, typical(own), interval)
 
 
-def _often(one: CoreRound, is_kept: np.ndarray) -> CoreRound:
-    """The runs of these blocks; none where they are less than 5 % of the time: the other thread may
-    have worked between the two readings of a few."""
-    return one.only(is_kept & (is_kept.mean() >= SHARE))
+def _alone(
+    rounds: Sequence[CoreRound], is_whole: Sequence[np.ndarray], starts_s: Sequence[float]
+) -> tuple[list[CoreRound], list[float]]:
+    """The runs of these blocks, and when their rounds began. A round has none where they are less
+    than 5 % of its time: the other thread may have worked between the two readings of a few."""
+    kept = [
+        one.only(whole & (whole.mean() >= SHARE))
+        for one, whole in zip(rounds, is_whole, strict=True)
+    ]
+    starts_s = [s for s, one in zip(starts_s, kept, strict=False) if one.has_figure]
+    return [one for one in kept if one.has_figure], starts_s
 
 
 def _highest(rounds: Sequence[np.ndarray]) -> float:

@@ -33,12 +33,10 @@ from tests.benchmarks.tables import percent, write_table
 from tests.simulated import queues
 from tests.simulated.clocks import (
     ALWAYS,
+    ANY_WORK,
     CLOCKS,
-    HALF_WAITS,
     NEVER,
     SHARED,
-    WAITS,
-    WORK,
     counted,
     shared,
 )
@@ -135,19 +133,17 @@ def stopping(tries: int = 300) -> None:
 
 
 def clock(tries: int = 300) -> None:
-    """How often the p50s at the full clock and alone on a core are told, and their intervals hold,
-    by what the clock does and by how the core is shared."""
-    rows = []
-    for name, course in CLOCKS.items():
-        found = [counted(course, work, tries, len(name)) for work in WORK.values()]
-        cells = [
-            f"{percent([one.followed / tries])}; {percent([one.held / max(one.followed, 1)])}"
-            for one in found
-        ]
-        waiting = [counted(course, work, tries, len(name)) for work in (WAITS, HALF_WAITS)]
-        rows.append((name, *cells, percent(one.followed / tries for one in waiting)))
-    print("told, in % of tries; of these the interval held, in %\n")
-    write_table(("clock", *WORK, "told where it waits, half waits"), rows)
+    """How often the p50s at the typical clock and alone on a core are told, and their intervals
+    hold, by what the clock does, how many rounds there are, and how the core is shared."""
+    for rounds in (3, 5, 8):
+        rows = []
+        for name, course in CLOCKS.items():
+            found = [counted(course, one, tries, len(name), rounds) for one in ANY_WORK.values()]
+            told = (percent([one.followed / tries]) for one in found)
+            held = (percent([one.held / tries]) for one in found)
+            rows.append((name, *map("; ".join, zip(told, held, strict=True))))
+        print(f"{rounds} rounds: told to follow the clock, and the interval held, in %\n")
+        write_table(("clock", *ANY_WORK), rows)
     rows = []
     for name, spells_s in {**SHARED, "always": ALWAYS, "never": NEVER}.items():
         one = shared(spells_s, tries, len(name))

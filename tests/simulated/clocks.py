@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.stats.core_state import CoreRound, at_full_clock, undisturbed
+from app.stats.core_state import CoreRound, at_typical_clock, undisturbed
+from app.stats.intervals import interval_between, round_correlation, typical
+from app.stats.quantiles import CONFIDENCE
 from tests.simulated.machines import autoregressive
 
 ROUNDS, BLOCKS, PERIOD = 8, 100, 180
@@ -72,34 +74,42 @@ WORK: dict[str, Work] = {
     "is disturbed with the clock": Work(1.15, 0.005),
 }
 WAITS, HALF_WAITS = Work(0.0, 0.01), Work(0.5, 0.01)
+ANY_WORK = {**WORK, "waits": WAITS, "half waits": HALF_WAITS}
 
 
 class Counted(NamedTuple):
-    """How many runs followed the clock, and in how many of these the interval held the p50 at the
-    clock it is of."""
+    """How many runs were told to follow the clock, or to share their core, and in how many the
+    interval that is quoted held: of all, or of those that share it."""
 
     followed: int
     held: int
 
 
-def counted(clock: Clock, work: Work, tries: int, seed: int) -> Counted:
+def counted(clock: Clock, work: Work, tries: int, seed: int, rounds: int = ROUNDS) -> Counted:
+    """The interval is of the p50 at the typical clock, of whichever is quoted."""
     rng = np.random.default_rng(seed)
-    held = list[bool]()
+    followed, held = 0, list[bool]()
     for _ in range(tries):
         course = clock(rng).reshape(ROUNDS, PERIOD)[:, :BLOCKS]
         own = work.own * rng.standard_normal(ROUNDS) + 0.15 * (rng.random(ROUNDS) < work.slow)
         runs = -work.slope * course + own[:, None] + 0.01 * rng.standard_normal(course.shape)
         measured_mhz = 4000.0 * np.exp(course + 0.0015 * rng.standard_normal(course.shape))
-        rounds = [
+        seen = [
             CoreRound(25_000.0 * np.exp(logs), np.arange(BLOCKS), mhz, np.empty(0))
-            for logs, mhz in zip(runs, measured_mhz, strict=True)
+            for logs, mhz in zip(runs[:rounds], measured_mhz, strict=False)
         ]
-        found = at_full_clock(rounds, [18.0 * n for n in range(ROUNDS)])
-        if found is None or found.interval is None:
-            continue
-        truth = 25_000.0 * (found.clock_mhz / 4000.0) ** -work.slope
-        held.append(found.interval.low <= truth <= found.interval.high)
-    return Counted(len(held), sum(held))
+        starts_s = [18.0 * n for n in range(rounds)]
+        found = at_typical_clock(seen, starts_s)
+        followed += found is not None
+        p50s = np.array([np.median(one.times) for one in seen])
+        inflation = round_correlation(p50s, starts_s).inflation
+        interval = (
+            interval_between(p50s, CONFIDENCE, inflation) if found is None else found.interval
+        )
+        clock_mhz = typical(np.array([np.median(one.clocks_mhz) for one in seen]))
+        truth = 25_000.0 * (clock_mhz / 4000.0) ** -work.slope
+        held.append(interval is not None and interval.low <= truth <= interval.high)
+    return Counted(followed, sum(held))
 
 
 SHARED: dict[str, tuple[float, float]] = {

@@ -24,7 +24,7 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import INTERVALS
 from app.cases.units import DEFAULT, name_of, percentile_label
-from app.stats.core_state import CoreRound, at_full_clock, undisturbed
+from app.stats.core_state import CoreRound, at_typical_clock, undisturbed
 from app.stats.estimates import METHOD
 from app.stats.levels import speeds, window_medians
 from app.stats.quantiles import Interval
@@ -60,15 +60,15 @@ class Levels(OfSamples, heading="Speeds of the machine"):
     core_shared_fraction = Lower("Core shared")
     """The fraction of the measured time in which another hardware thread took part of the core, so
     that it began fewer operations in a cycle; empty where that was not seen."""
-    full_clock_p50_us = Lower("p50 at full clock", group="latency")
-    """Median latency at the core's full clock, where rounds agree better in cycles than in time:
+    typical_clock_p50_us = Lower("p50 at typical clock", group="latency")
+    """Median latency at the core's typical clock, where rounds agree better in cycles than in time:
     the typical number of cycles at this clock, of runs that had the core for themselves."""
-    full_clock_p50_ci_low_us = Lower("p50 at full clock from", "confidence")
+    typical_clock_p50_ci_low_us = Lower("p50 at typical clock from", "confidence")
     """The lower end of its 95 % interval over processes."""
-    full_clock_p50_ci_high_us = Lower("p50 at full clock to", "confidence")
+    typical_clock_p50_ci_high_us = Lower("p50 at typical clock to", "confidence")
     """The upper end of that interval."""
-    full_clock_mhz = Number("Full clock")
-    """That clock, the highest at which two processes spent 5 % of their time."""
+    typical_clock_mhz = Number("Typical clock")
+    """That clock: the pseudo-median of the processes' median clocks."""
 
     @classmethod
     def of(cls, sampled: SampledCase) -> Row:
@@ -83,7 +83,7 @@ class Levels(OfSamples, heading="Speeds of the machine"):
         alone = undisturbed(core, sampled.starts_s, sampled.confidence)
         windows = [window_medians(in_time_order(samples).service_ns, sets) for samples in timed]
         speed = alone or speeds(windows, sampled.confidence)
-        full = at_full_clock(core, sampled.starts_s, sampled.confidence)
+        steady = at_typical_clock(core, sampled.starts_s, sampled.confidence)
         values: Row = {}
         if speed is not None:
             values |= {
@@ -93,10 +93,10 @@ class Levels(OfSamples, heading="Speeds of the machine"):
                 "core_shared_fraction": 1.0 - speed.share if speed is alone else None,
                 **_p50_values("undisturbed_p50", speed.p50, speed.interval),
             }
-        if full is not None:
+        if steady is not None:
             values |= {
-                "full_clock_mhz": full.clock_mhz,
-                **_p50_values("full_clock_p50", full.p50, full.interval),
+                "typical_clock_mhz": steady.clock_mhz,
+                **_p50_values("typical_clock_p50", steady.p50, steady.interval),
             }
         return values
 

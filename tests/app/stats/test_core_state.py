@@ -1,4 +1,4 @@
-"""The p50s of runs alone on their core and at its full clock hold where there are such runs, and
+"""The p50s of runs alone on their core and at its typical clock hold where there are such runs, and
 only there they are told."""
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ import zlib
 import numpy as np
 import pytest
 
-from app.stats.core_state import CoreRound, at_full_clock, undisturbed
+from app.stats.core_state import CoreRound, at_typical_clock, undisturbed
 from tests.simulated.clocks import (
     ALWAYS,
+    ANY_WORK,
     CLOCKS,
     NEVER,
     SHARED,
@@ -24,22 +25,30 @@ from tests.simulated.clocks import (
 TRIES = 100
 
 
-@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("work", ANY_WORK)
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_the_interval_holds_the_p50_at_the_clock_that_it_is_of(clock: str, work: str) -> None:
-    """In nine of ten tries at least that follow the clock; one of 100 is 3 % off by chance."""
+    """In nine of ten tries at least, whatever the work does with the clock; one of 100 is 3 % off
+    by chance."""
     seed = zlib.crc32(f"{clock} {work}".encode())
-    found = counted(CLOCKS[clock], WORK[work], TRIES, seed)
-    assert found.held >= 0.9 * found.followed - 2
+    for rounds in (3, 5, 8):
+        found = counted(CLOCKS[clock], ANY_WORK[work], TRIES, seed, rounds)
+        assert found.held >= 0.9 * TRIES
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_work_that_computes_follows_a_clock_that_moves(work: str) -> None:
+    found = counted(CLOCKS["boost for 40 s of 100"], WORK[work], TRIES, 3)
+    assert found.followed >= (0.2 if WORK[work].slow else 0.7) * TRIES
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-def test_what_waits_for_memory_hardly_ever_seems_to_follow_the_clock(clock: str) -> None:
+def test_what_waits_for_memory_seldom_seems_to_follow_the_clock(clock: str) -> None:
     assert counted(CLOCKS[clock], WAITS, 2 * TRIES, 7).followed <= 0.05 * 2 * TRIES
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_a_clock_that_stays_has_no_second_speed(work: str) -> None:
+def test_a_clock_that_stays_is_not_followed(work: str) -> None:
     assert not counted(STEADY, WORK[work], TRIES, 11).followed
 
 
@@ -51,26 +60,24 @@ def core_round(
     return CoreRound(np.array(times), places, np.array(clocks_mhz), np.array(widths or []))
 
 
-def test_the_p50_at_the_full_clock_is_of_cycles_at_the_highest_that_two_rounds_had() -> None:
-    """Eight rounds of 100,000 cycles; a twentieth of the clock's readings is far too high."""
-    levels_mhz = [4000.0, 4200.0, 4000.0, 4000.0, 4200.0, 4000.0, 4000.0, 4000.0]
+def test_the_p50_at_the_typical_clock_is_of_cycles_at_the_pseudo_median_of_the_rounds_own() -> None:
+    """Rounds of 100,000 cycles, one of them with a reading that is far too high."""
+    levels_mhz = [4000.0, 4200.0, 4000.0, 4000.0, 4100.0]
     rounds = [core_round([1e8 / mhz] * 40, [mhz] * 39 + [9000.0]) for mhz in levels_mhz]
-    found = at_full_clock(rounds)
+    found = at_typical_clock(rounds)
     assert found is not None and found.interval is not None
-    assert found.clock_mhz == 4200.0
-    assert found.p50 == pytest.approx(1e8 / 4200.0)
-    low, high = found.interval.low / found.p50, found.interval.high / found.p50
-    assert 0.98 < low < 1.0 < high < 1.02
+    assert found.clock_mhz == pytest.approx(np.sqrt(4000.0 * 4100.0))
+    assert found.p50 == pytest.approx(1e8 / found.clock_mhz)
+    assert found.interval.low == pytest.approx(found.interval.high) == pytest.approx(found.p50)
 
 
-def test_without_a_clock_of_each_of_six_rounds_there_is_none() -> None:
-    levels = [4000.0, 4200.0, 4000.0, 4200.0, 4000.0, 4000.0]
-    rounds = [core_round([1e8 / mhz] * 20, [mhz] * 20) for mhz in levels]
-    assert at_full_clock(rounds) is not None
+def test_without_a_clock_of_each_of_three_rounds_there_is_none() -> None:
+    rounds = [core_round([1e8 / mhz] * 20, [mhz] * 20) for mhz in (4000.0, 4200.0, 4100.0)]
+    assert at_typical_clock(rounds) is not None
     for other in (core_round([], []), core_round([1.0] * 20, [0.0] * 20)):
-        assert at_full_clock([*rounds[1:], other]) is None
-    assert at_full_clock([*rounds[1:], core_round([0.0] * 20, [4000.0] * 20)]) is None
-    assert at_full_clock(rounds[1:]) is None
+        assert at_typical_clock([*rounds[1:], other]) is None
+    assert at_typical_clock([*rounds[1:], core_round([0.0] * 20, [4000.0] * 20)]) is None
+    assert at_typical_clock(rounds[1:]) is None
 
 
 @pytest.mark.parametrize("spells", SHARED)
@@ -111,11 +118,11 @@ def test_runs_alone_are_told_by_their_p50_its_share_and_what_the_others_take() -
     assert undisturbed([some, core_round([10.0] * 40, [4000.0] * 40)]) is None, "nothing is known"
 
 
-def test_the_p50_at_the_full_clock_is_of_runs_that_had_their_core_for_themselves() -> None:
+def test_the_p50_at_the_typical_clock_is_of_runs_that_had_their_core_for_themselves() -> None:
     levels = [4000.0, 4200.0, 4000.0, 4200.0, 4000.0, 4000.0]
     rounds = [
         core_round([1e8 / mhz] * 20 + [2e8 / mhz] * 30, [mhz] * 50, [4.0] * 20 + [2.0] * 30)
         for mhz in levels
     ]
-    found = at_full_clock(rounds)
-    assert found is not None and found.p50 == pytest.approx(1e8 / 4200.0)
+    found = at_typical_clock(rounds)
+    assert found is not None and found.p50 == pytest.approx(1e8 / found.clock_mhz)

@@ -68,19 +68,8 @@ class RunResult:
 
     @cached_property
     def model_measurements(self) -> list[MeasuredCase]:
-        """Without the no-op copies of models. A p50 at a full clock is quoted where all that a
-        model was timed with have one: it would seem faster than another's at the usual one."""
-        found = [
-            measurement for measurement in self.measured if not is_null(measurement.case.model)
-        ]
-        timed_rows = [i.row for i in found if i.row["clock"] in TIMING and _is_timed(i.row)]
-        others = {row["model"] for row in timed_rows if not row.get("full_clock_p50_us")}
-        return [
-            replace(item, row={**item.row, "full_clock_p50_us": None})
-            if item.row.get("full_clock_p50_us") and item.row["model"] in others
-            else item
-            for item in found
-        ]
+        """Without the no-op copies of models."""
+        return [item for item in self.measured if not is_null(item.case.model)]
 
     @property
     def has_answer(self) -> bool:
@@ -385,25 +374,25 @@ _MAXIMUM_ROUNDS = 100
 
 def quoted_p50(row: Row) -> str:
     """The columns of the median that the answer has of a case, by what their names begin with: that
-    at the core's full clock, else the undisturbed one of a machine of two speeds, since the median
-    of processes may lie between them, where no run was."""
-    if row.get("full_clock_p50_us"):
-        return "full_clock_p50"
+    at the core's typical clock, else the undisturbed one of a machine of two speeds, since the
+    median of processes may lie between them, where no run was."""
+    if row.get("typical_clock_p50_us"):
+        return "typical_clock_p50"
     return "undisturbed_p50" if row.get("level_seen") == UNDISTURBED else "latency_p50"
 
 
 def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
     """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`, and how many p50s
-    are at a core's full clock; of a run of one case with its p50."""
+    are at a core's typical clock; of a run of one case with its p50."""
     timed_rows = [item.row for item in measurements if item.row["clock"] in TIMING]
     by_level = [row for row in timed_rows if row.get("level_seen")]
     by_level = [row for row in by_level if row["level_seen"] == UNDISTURBED] or by_level
-    by_clock = [row for row in timed_rows if row.get("full_clock_p50_us")]
+    by_clock = [row for row in timed_rows if row.get("typical_clock_p50_us")]
     is_shared = any(row.get("core_shared_fraction") for row in by_level)
     speeds = "core shared with another hardware thread" if is_shared else "two speeds"
     for seen, what, write in (
         (by_level, speeds, _speeds_text),
-        (by_clock, "p50 at the core's full clock", _clock_text),
+        (by_clock, "p50 at the core's typical clock", _clock_text),
     ):
         if seen:
             count = f" in {len(seen):,} of {len(timed_rows):,}" * (len(timed_rows) > 1)
@@ -411,9 +400,9 @@ def _speeds_sentences(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
 
 
 def _clock_text(rows: Sequence[Row], has_figure: bool) -> str:
-    highest_mhz = max(number_of(row["full_clock_mhz"]) or 0.0 for row in rows)
-    clock = f"{text.significant(highest_mhz / 1e3)} GHz"
-    return clock + _figure_text(rows[0], "full_clock_p50") * has_figure
+    clocks_mhz = [number_of(row["typical_clock_mhz"]) or 0.0 for row in rows]
+    clock = f"{_range_text(clocks_mhz, lambda mhz: text.significant(mhz / 1e3))} GHz"
+    return clock + _figure_text(rows[0], "typical_clock_p50") * has_figure
 
 
 def _figure_text(row: Row, name: str) -> str:
@@ -432,10 +421,14 @@ def _speeds_text(rows: Sequence[Row], has_figure: bool) -> str:
         for name in ("undisturbed_fraction", "disturbed_factor")
     )
     share_text, factor_text = (
-        " to ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
+        _range_text(values, write)
         for values, write in ((shares, _percent), (factors, text.significant))
     )
     return f"{level} {share_text} % of time, else x{factor_text}"
+
+
+def _range_text(values: Sequence[float], write: Callable[[float], str]) -> str:
+    return " to ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
 
 
 def _percent(share: float) -> str:
