@@ -111,7 +111,9 @@ class TurnSet:
                 work.job, work.needs = replace(work.job, seat=seat), together
                 work.watch_turns = self.watch
         self._works = tuple(self._seats)
-        self._waiting, self._started = deque(self._works), list[RoundWork]()
+        # The others get ready meanwhile.
+        self._waiting = deque(sorted(self._works, key=lambda work: work.imports_long))
+        self._started = list[RoundWork]()
         self._is_begun = self._is_broken = False
         self._deadline_s = math.inf
         self._start_s = time.monotonic()

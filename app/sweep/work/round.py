@@ -92,6 +92,11 @@ class RoundWork(ProcessWork):
         """Of a round in turns its process and the length of a turn once that is ready, and whether
         it has had its turns."""
 
+    @property
+    def imports_long(self) -> bool:
+        """Whether its process has an engine imported by a template, which takes a while."""
+        return self._template is not None and bool(self._template[0])
+
     def start(self, place: ThisMachine) -> None:
         self._place = place
         self._has_compiled = self._clock_rests = False
