@@ -113,15 +113,13 @@ def core_operations_per_us() -> float:
 _PAGE_BYTES = 4096
 
 
-Parts: TypeAlias = Sequence[tuple[int, int]]
-"""Of a process's memory, each from its begin to its end."""
-
-
-def move_pages(parts: Parts, most_bytes: int, others: Parts = ()) -> bool:
-    """Whether the memory of these parts lies in other pages of the machine now, at the same
-    addresses: that of this process alone which may be written. False where it is more than so much,
-    or the system can't, as before Linux 5.14. `others` is memory that it need not share with a
-    child, which takes most of the time."""
+def move_pages(
+    parts: Sequence[tuple[int, int]], most_bytes: int, others: Sequence[tuple[int, int]] = ()
+) -> bool:
+    """Whether the memory of these parts, each from its begin to its end, lies in other pages of the
+    machine now, at the same addresses: that of this process alone which may be written. False where
+    it is more than so much, or the system can't, as before Linux 5.14. A child shares all memory
+    meanwhile but for the `others`, which takes most of the time."""
     if not built() or mmap.PAGESIZE != _PAGE_BYTES:
         return False
     ends, left_out = np.array(parts, np.uintp), np.array(others, np.uintp)
