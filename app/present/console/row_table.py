@@ -130,8 +130,9 @@ def shared_settings(rows: Sequence[Row]) -> str:
     first, *rest = [set(pairs_in(row["axes"]).items()) for row in measured_rows]
     sizes = sorted(first.intersection(*rest))
     words += [f"{name} {size}" for name, size in sizes if name not in ("batch", "sequence")]
-    if most := max(number_of(row["huge_page_fraction"]) or 0.0 for row in measured_rows):
-        words.append(f"huge pages (up to {text.share(most)} of memory)")
+    if fractions := list(filter(None, (number_of(r["huge_page_fraction"]) for r in measured_rows))):
+        ends = dict.fromkeys(text.share(end) for end in (min(fractions), max(fractions)))
+        words.append(f"huge pages ({' to '.join(ends)} of memory)")
     return f"every measured case: {', '.join(words)}" if words else ""
 
 
