@@ -20,6 +20,7 @@ from app.present.console.run_comparison import Comparer, comparer_of
 from app.present.console.streams import ResilientStream, report, write_error_file
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import Manifest
+from app.sweep.engine import Event
 from app.sweep.resumption import started_in
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.run_creation import folder_of
@@ -78,10 +79,15 @@ def measure(
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         log.writelines(notes_of(run))
         display = display_for(run, log)
+        ended: list[Event] = []
         try:
             while not run.finished:
-                display.show(run.step(STEP_S))
+                # What follows is started before what has ended is summarised and shown.
+                events = run.step(0.0 if ended else STEP_S)
+                display.show(ended)
                 steering.heed()
+                ended = events
+            display.show(ended)
         except ResultsError as error:  # the disk is full, or the folder was taken away
             display.close()
             close_quietly(run, FAILURE, error)

@@ -315,13 +315,19 @@ class SweepRun:
         return events
 
     def _prepare(self, events: Sequence[Event]) -> None:
-        """Have the next round's process start while models are exported, results are recorded and
-        tables are renewed."""
+        """Have the next round's process start while models are exported, results are recorded,
+        tables are renewed and, on another core, those that will take turns get ready."""
         if not self._prepares or self.finished or self.live.state in ("paused", "stopping"):
             return
-        if self._engine.quiet_matters or not self._rounds.all_rounds_left():
+        begun_count = sum(isinstance(work, RoundWork) for work in self._engine.in_flight)
+        if self._rounds.all_rounds_left() <= begun_count:
             return
-        if any(isinstance(event, Started | Completed) for event in events):
+        started = [event.work for event in events if isinstance(event, Started)]
+        gets_ready = any(isinstance(work, RoundWork) and work.job.seat for work in started)
+        is_idle = not self._engine.quiet_matters and any(
+            isinstance(event, Started | Completed) for event in events
+        )
+        if is_idle or (gets_ready and self._place.has_other_core):
             self._place.prepare(RoundWork.kind)
 
     def pause(self) -> None:

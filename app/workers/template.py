@@ -7,6 +7,7 @@ would be missing in the fork, with the locks that they held.
 
 from __future__ import annotations
 
+import gc
 import os
 import selectors
 import socket
@@ -38,6 +39,9 @@ def main() -> int:
     if engine:
         process.runtime_of_spec(engine).load()
     os.environ[install_layout.PARENT] = str(os.getpid())
+    # A fork that collects would copy every page that an object of ours lies in.
+    gc.collect()
+    gc.freeze()
     with selectors.EpollSelector() as selector:
         selector.register(notes, selectors.EVENT_READ)
         while True:

@@ -129,10 +129,15 @@ class TurnSet:
         return list(filter(None, lost))
 
     def seconds(self) -> Iterator[tuple[str, float]]:
-        """The ids of cases and how much of the set's time their rounds took, by their phases."""
+        """The ids of cases and how much of the set's time their rounds took, by their phases. The
+        import of a first round counts for none: later ones are forks, which have it behind them."""
         results = [work.result for work in self._works if work.result is not None]
-        own_ms = [1.0 + sum(result.phases_ms.values()) for result in results]
-        elapsed_s = time.monotonic() - self._start_s
+        once_ms = [0.0 if r.round else r.phases_ms.get("import", 0.0) for r in results]
+        own_ms = [
+            1.0 + sum(result.phases_ms.values()) - once
+            for result, once in zip(results, once_ms, strict=True)
+        ]
+        elapsed_s = time.monotonic() - self._start_s - sum(once_ms) / 1e3
         for result, spent_ms in zip(results, own_ms, strict=True):
             yield result.case_id, elapsed_s * spent_ms / sum(own_ms)
 

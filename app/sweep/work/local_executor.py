@@ -52,6 +52,8 @@ class ThisMachine:
         self._usable, self._cores = usable_cores(), cores
         other_cores = self._usable.difference(cores)
         self._is_confined = bool(cores and other_cores)
+        self.has_other_core = len(cores or self._usable) > 1
+        """Whether a process can start beside one on a core of its own."""
         if self._is_confined:
             keep_to(other_cores)
 
@@ -98,15 +100,15 @@ class ThisMachine:
         return template.fork(self.bell)
 
     def _renew(self, engine: str, threads: int) -> Template:
-        """A template for one more pass. The first that a pass renews has the next of each begin to
+        """A template for one more pass. The first that a pass renews has all of the next begin to
         import, while processes compile and warm up that measure later."""
         key = engine, threads
         template = self._next_templates.pop(key, None) or self._start_template(key)
         self._templates[key] = template
         if key == next(iter(self._templates)):
-            for other in self._templates:
-                if other not in self._next_templates:
-                    self._next_templates[other] = self._start_template(other)
+            for each, cases in self._cases.items():
+                if len(cases) > 1 and each not in self._next_templates:
+                    self._next_templates[each] = self._start_template(each)
         return template
 
     def _start_template(self, key: tuple[str, int]) -> Template:

@@ -103,6 +103,39 @@ def test_a_case_comes_once_to_a_template_whose_next_is_ready() -> None:
     wait_until(lambda: children() <= before)
 
 
+def test_the_templates_of_a_pass_import_beside_its_first_process() -> None:
+    """The first pass that forks has none waiting, so that all begin as its first is asked for."""
+    cases = [("fake", 1, "a"), ("fake", 1, "b"), ("", 0, "c"), ("", 0, "d"), ("fake", 2, "alone")]
+    with ThisMachine() as machine:
+        for case in cases:
+            machine.start("round", template=case).close()
+        before = children()
+        with closing(machine.start("round", template=cases[0])) as worker:
+            waiting = children() - before - {worker.pid, psutil.Process(worker.pid).ppid()}
+            assert len(waiting) == 2, "its own of the next pass, and that of the other engine"
+        with closing(machine.start("round", template=cases[2])) as other:
+            assert psutil.Process(other.pid).ppid() in waiting
+
+
+def test_a_fork_collects_nothing_of_what_its_template_holds(
+    bell: Bell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would copy each page that one of these objects lies in."""
+    code = """
+import gc
+from app.workers import measure, template
+measure.main = lambda: print(len(gc.get_objects()), flush=True)
+template.main()
+"""
+    monkeypatch.chdir(install_layout.ROOT)
+    monkeypatch.setattr(
+        install_layout, "command", lambda _, *words: [sys.executable, "-c", code, *words]
+    )
+    with closing(forked(Template("", 1), bell)) as fork:
+        wait_until(fork.ended)
+        assert int(fork.lines()[0]) < 1000
+
+
 def test_how_a_fork_ended_is_told_as_of_any_child(bell: Bell) -> None:
     template = Template("fake", 1)
     with closing(forked(template, bell)) as without_job, closing(forked(template, bell)) as killed:

@@ -94,6 +94,20 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("brief")
+def test_the_next_of_a_set_starts_beside_one_that_gets_ready(tmp_path: Path) -> None:
+    """On another core, before turns begin."""
+    place, apart = Watched(), list[int]()
+    grid = {"options": {"fake": {"latency_us": [50, 60, 70]}}}
+
+    def react(event: Event, _: object) -> None:
+        if isinstance(event, Started) and isinstance(event.work, RoundWork) and event.work.job.seat:
+            apart.append(len(place.started) - len(place.given))
+
+    run_to_end(create_run(small_plan(tmp_path, grid), tmp_path / "run"), place, react)
+    assert apart == [int(place.has_other_core)] * 2 + [0], "none after the last"
+
+
+@pytest.mark.usefixtures("brief")
 def test_one_process_simulates_all_rounds_of_a_card(tmp_path: Path) -> None:
     """Nothing that it has done before touches a simulated clock."""
     place, grid = Watched(), {"runtimes": ["fpga:v80", "fpga:ia-840f"]}
