@@ -30,14 +30,17 @@ def main() -> int:
     before = os.environ.get(_BLAS)
     os.environ[_BLAS] = "1"
     from app.workers import measure, process
+    from runtimes import registry
 
     if before is None:
         del os.environ[_BLAS]
     else:
         os.environ[_BLAS] = before
     process.limit_threads(threads)
+    for name in registry.RUNTIMES:  # without the engines, most of which start threads
+        registry.load(name)
     if engine:
-        process.runtime_of_spec(engine).load()
+        registry.load(engine).load()
     os.environ[install_layout.PARENT] = str(os.getpid())
     # A fork that collects would copy every page that an object of ours lies in.
     gc.collect()

@@ -242,8 +242,11 @@ class FixedSweep(GridScheduler):
         return None
 
     def _prepare(self) -> None:
-        """The works of what comes next in the pass: a set that takes turns, or one round alone."""
+        """The works of what comes next in the pass: a set that takes turns, or one round alone.
+        Those of the first pass are begun as far as each fits."""
         cases, number = self._rounds.popleft()
+        if number and not self._fit(cases):
+            return
         groups = [cases]
         while self._joins(groups, number):
             groups.append(self._rounds.popleft()[0])
@@ -267,15 +270,19 @@ class FixedSweep(GridScheduler):
             return False
         following = self._rounds[0][0]
         cases = [case for group in (*groups, following) for case in group]
-        budget = self.schedule.budget
         replies = [self.exports.replies_of(case) for case in cases]
         return (
             all(takes_turns(self.schedule.plan, group[0]) for group in (*groups, following))
             and len(cases) <= MOST_SEATS
-            and sum(budget.expected_s(case.case_id, self._guess_s(case)) for case in cases)
-            <= budget.rounds_s
+            and self._fit(cases)
             and fit_in_memory([both[0].model for both in replies if both and both[0].model])
         )
+
+    def _fit(self, cases: Sequence[Case]) -> bool:
+        """Whether a round of each is likely to end in time: half a set compares nothing."""
+        budget = self.schedule.budget
+        expected_s = sum(budget.expected_s(c.case_id, self._guess_s(c)) for c in cases)
+        return expected_s <= budget.rounds_s
 
     def _work(self, case: Case, number: int) -> RoundWork | SettledRound | None:
         """A round of a case; None where there is to be none any more, or no time."""

@@ -14,6 +14,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
+from app.plan.plan import EMPTY
 from app.sweep.scheduling import grid, round_budget, round_jobs
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import Budget, FixedRounds, contests
@@ -99,6 +100,22 @@ def test_a_case_that_failed_gets_no_further_rounds_and_the_others_keep_their_ord
     left = rounds_in(run_through(sweep_of(), model, {(failing, 0): status}))
     whole = rounds_in(run_through(sweep_of(), model))
     assert left == [(case_id, n) for case_id, n in whole if case_id != failing or n == 0]
+
+
+@pytest.mark.parametrize(("budget_s", "begins"), [(5.0, False), (9.0, True)])
+def test_a_set_of_which_only_a_part_would_end_in_time_is_not_begun(
+    model: ExportedModel, budget_s: float, begins: bool
+) -> None:
+    cases, plan = CASES[:2], EMPTY
+    schedule = Schedule(cases, 3, SHORT, 60.0, 5, Path("samples"), plan, budget=Budget(budget_s))
+    sweep = FixedSweep(schedule, {case.case_id: {0: "ok"} for case in cases}, FixedRounds(3))
+    for case in cases:
+        schedule.budget.learn(case.case_id, 3.0)
+    export = sweep.next([])
+    assert isinstance(export, ExportWork)
+    export.reply = ExportReply("ok", model)
+    work = sweep.next([export])
+    assert isinstance(work, RoundWork) if begins else work is None
 
 
 def test_a_resumed_sweep_measures_what_is_missing_and_nothing_else(model: ExportedModel) -> None:
