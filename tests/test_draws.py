@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.checkout import ROOT
+from tests.processes import ended
 
 PROPERTY = """
 from hypothesis import given, strategies as st
@@ -22,13 +22,7 @@ def test_drawn(numbers, text):
 def run_pytest(test: Path, *arguments: str) -> str:
     """The output of the tests in `test`, run with the draws of our own tests."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.draws", "-p", "no:cacheprovider"]
-    process = subprocess.run(
-        [*command, "-sq", f"--rootdir={test.parent}", *arguments, str(test)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    process = ended(*command, "-sq", f"--rootdir={test.parent}", *arguments, str(test), cwd=ROOT)
     return process.stdout.rpartition("\n1 ")[0]
 
 

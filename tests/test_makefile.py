@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.checkout import ROOT
+from tests.processes import Ended, ended
 
 _PYTHON = f"""#!/bin/sh
 if [ "$1" = -c ]; then exec {sys.executable} "$@"; fi
@@ -41,16 +41,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(project: Path, target: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def make(project: Path, target: str, **variables: str) -> Ended:
     environment = {"PATH": os.environ["PATH"], "CC": sys.executable, **variables}
-    return subprocess.run(
-        ["make", "--silent", "PYTHON=./python", target],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ended("make", "--silent", "PYTHON=./python", target, cwd=project, env=environment)
 
 
 def calls(project: Path) -> list[str]:

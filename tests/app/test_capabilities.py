@@ -7,8 +7,6 @@ refused by the option that does.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from exporters import install_layout
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 from tests.golden.folders import unpack
+from tests.processes import python
 
 LINES = {
     "slo": ("--slo", "p99=5ms"),
@@ -88,14 +87,7 @@ def test_the_program_works_without_a_capability(key: str, tmp_path: Path) -> Non
         ["verify", str(example)],
         [*plan, str(refusal), *LINES[key]],
     )
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, json.dumps([key, commands])],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    child = python("-c", CHILD, json.dumps([key, commands]), cwd=ROOT, timeout=120)
     codes = json.loads(child.stderr.splitlines()[-1])
     assert codes == [0, 0, 0, 0, 0, 2 if LINES[key] else 0], child.stderr
     assert {r.status for rounds in read_run(grid_run).rounds.values() for r in rounds.values()} == {

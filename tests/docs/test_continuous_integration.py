@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from exporters import install_layout
 from tests.checkout import ROOT
 from tests.layers import write_layers
+from tests.processes import Ended, ended
 
 PAGE = ROOT / "docs" / "continuous-integration.md"
 
@@ -49,16 +49,9 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(script: str, folder: Path) -> Ended:
     # What GitHub runs a step with.
-    return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ended("bash", "-e", "-o", "pipefail", "-c", script, cwd=folder, timeout=300)
 
 
 def measure(folder: Path, rounds: int) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.checkout import ROOT
 from tests.docs.test_pages import blocks
+from tests.processes import python
 
 pytest.importorskip("pandas")
 pytest.importorskip("torch")
@@ -49,14 +48,11 @@ def test_ten_programs_do_their_tasks_in_ten_lines_each(tmp_path: Path) -> None:
         onnx.save(network(width), tmp_path / path)
     for program in PROGRAMS:
         # From standard input, as in a notebook: no source file.
-        process = subprocess.run(
-            [sys.executable, "-"],
-            check=False,
+        process = python(
+            "-",
             input=program,
             cwd=tmp_path,
             env={**os.environ, "GRAPHLAP_CONFIG": "none"},
-            capture_output=True,
-            text=True,
             timeout=300,
         )
         assert process.returncode == 0, f"{program}\n{process.stderr}"

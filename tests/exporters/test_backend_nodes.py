@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from tests.checkout import ROOT
 from tests.exporters import backend_nodes
+from tests.processes import python
 
 pytestmark = pytest.mark.rare
 _LOCALE = " needs the locale en_US.UTF-8"
@@ -41,13 +40,7 @@ KNOWN_WRONG = {
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, tuple[str, str]]:
     """Outcome and cause by name, from a process that must live to the end."""
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.exporters.backend_nodes"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    process = python("-m", "tests.exporters.backend_nodes", cwd=ROOT)
     lines = [json.loads(line) for line in process.stdout.splitlines()]
     last = lines[-1][0] if lines else "none"
     assert process.returncode == 0, f"it died after {last}: {process.stderr[-500:]}"

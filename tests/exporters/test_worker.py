@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from exporters.validation import TooSlow, within
 from exporters.worker.__main__ import _failed
 from runtimes.pytorch.session import build_module
 from tests.exporters.support import WorkerProcess, model_of
+from tests.processes import Ended, ended
 
 USER_FILE = """
 from __future__ import annotations
@@ -242,16 +242,13 @@ def on_the_path(tmp_path: Path) -> Path:
 
 def _run(
     command: Sequence[str | Path], path: object, cwd: Path | None = None, stdin_text: str = ""
-) -> subprocess.CompletedProcess[str]:
+) -> Ended:
     """A child whose user has `path` as PYTHONPATH."""
-    return subprocess.run(
-        command,
+    return ended(
+        *command,
         input=stdin_text,
         cwd=cwd,
         env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(path)}),
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

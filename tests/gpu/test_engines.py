@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES
 from tests.app.workers.operator_times import operator_times
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.gpu.models import DEVICE_SIZES
+from tests.processes import python
 from tests.runtimes.contract import RuntimeContract, computes, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
@@ -113,12 +112,7 @@ def test_closed_sessions_give_the_memory_of_the_device_back(
 ) -> None:
     available(name)
     model = json.dumps(to_json(graphs.wide))
-    process = subprocess.run(
-        [sys.executable, "-c", SCRIPT, name, model, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = python("-c", SCRIPT, name, model, str(tmp_path), check=True)
     memory_before, memory_after = json.loads(process.stdout.splitlines()[-1])
     assert memory_after - memory_before < SPARE_MIB
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.checkout import ROOT
+from tests.processes import ended
 
 SOUND = """
 from graphlap.runtime import Available, Runtime
@@ -51,8 +51,6 @@ def example(folder: Path) -> Path:
     shutil.copytree(ROOT / "assets" / "examples" / "numpy_runtime", source)
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
     command = [sys.executable, "-m", "pip", "install", "--quiet", *offline, "--target"]
-    process = subprocess.run(
-        [*command, str(target), str(source)], capture_output=True, text=True, check=False
-    )
+    process = ended(*command, str(target), str(source))
     assert process.returncode == 0, process.stdout + process.stderr
     return target

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 from tests.checkout import ROOT
+from tests.processes import python
 
 
 def printed(script: str, *arguments: str, **environment: str) -> str:
     """What the script prints; it runs in the checkout."""
-    process = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    process = python("-c", script, *arguments, check=True, cwd=ROOT, env=os.environ | environment)
     return process.stdout

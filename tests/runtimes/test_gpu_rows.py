@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +23,9 @@ from runtimes.cuda import runtime as libraries
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import parse_spec
 from runtimes.tensorrt.runtime import TensorRt
+from tests.app.cli.headless.batch import rows
 from tests.checkout import ROOT
+from tests.processes import python
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
 
@@ -69,18 +68,11 @@ def test_a_sweep_names_the_missing_library_and_has_no_latency(
     arguments = ["--headless", "--models", graphs.dense.path, "--out", str(tmp_path / "run")]
     runtimes = ["--batch", "1", "--runtimes", ",".join((*GPU_RUNTIMES, "ort-cuda:1"))]
     environment = os.environ | {"GRAPHLAP_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
-    process = subprocess.run(
-        [sys.executable, "-m", "app", *arguments, *runtimes],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    process = python("-m", "app", *arguments, *runtimes, env=environment)
     assert process.returncode == 1, "a run in which nothing was measured"
-    with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["runtime"] for row in rows] == [*GPU_RUNTIMES, "ort-cuda:1"]
-    for row in rows:
+    run_rows = rows(tmp_path / "run")
+    assert [row["runtime"] for row in run_rows] == [*GPU_RUNTIMES, "ort-cuda:1"]
+    for row in run_rows:
         assert row["status"] == "unavailable"
         assert "libcuda.so.1" in row["reason"]
         assert "install" in row["reason"]

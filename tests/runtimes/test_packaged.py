@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +11,10 @@ import pytest
 from runtimes.base import Available, Runtime, Unavailable
 from runtimes.packaged import load, read
 from runtimes.registry import RUNTIMES
+from tests.app.cli.headless.batch import rows
 from tests.checkout import ROOT
 from tests.exporters.support import save_affine
+from tests.processes import Ended, python
 from tests.runtimes.packages import SOUND, example, installed, installed_as_told
 from tests.runtimes.processes import printed
 
@@ -138,15 +137,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def run(package: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(package: Path, *arguments: str, cwd: Path) -> Ended:
     path = os.pathsep.join([str(ROOT), str(package)])
-    return subprocess.run(
-        [sys.executable, *arguments],
+    return python(
+        *arguments,
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": path, "GRAPHLAP_CACHE": str(package.parent / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -158,9 +154,8 @@ def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(
     flags = (*names, "--preset", "brief", "--rounds", "1", "--out", "run")
     process = run(package, "-m", "app", "--headless", *flags, cwd=tmp_path)
     assert process.returncode == 0, process.stdout + process.stderr
-    with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        rows = {row["runtime"]: row for row in csv.DictReader(file)}
-    numpy_row, broken_row = rows["numpy"], rows["broken"]
+    row_by_runtime = {row["runtime"]: row for row in rows(tmp_path / "run")}
+    numpy_row, broken_row = row_by_runtime["numpy"], row_by_runtime["broken"]
     assert (numpy_row["status"], numpy_row["output_ok"]) == ("ok", "true")
     assert numpy_row["execution_provider"] == "numpy"
     assert int(numpy_row["iterations"]) > 100

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,14 @@ from app.cli.main import as_command
 from app.cli.table import COMMANDS
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
+from tests.processes import Ended, python
 
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6"}
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 
-def start(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def start(*words: str, **environment: str) -> Ended:
     """The program in a process of its own, which then writes what it imported."""
     code = (
         "import sys\nfrom app.__main__ import main\n"
@@ -33,14 +32,7 @@ def start(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         "sys.exit(code)"
     )
     base_environment = {name: value for name, value in os.environ.items() if name not in DISPLAYS}
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        cwd=ROOT,
-        env=base_environment | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python("-c", code, *words, cwd=ROOT, env=base_environment | environment)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +148,6 @@ def test_a_current_folder_that_was_removed_is_one_sentence(
         "import os, sys; sys.path.insert(0, os.getcwd()); from app.__main__ import main; "
         f"os.chdir({str(tmp_path)!r}); os.rmdir({str(tmp_path)!r}); sys.exit(main({arguments!r}))"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    process = python("-c", start, cwd=ROOT)
     assert (process.returncode, process.stdout) == (2, "")
     assert process.stderr.count("graphlap: ") == 1

@@ -46,14 +46,12 @@ def commands(a: str, b: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("place", range(9))
-def test_each_command_prints_every_format(
-    runs: tuple[str, str], place: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_command_prints_every_format(runs: tuple[str, str], place: int) -> None:
     words = commands(*runs)[place]
     outputs = {}
     for form in ("table", "json", "csv", "markdown"):
-        assert main([*words, "-f", form]) == 0
-        outputs[form] = capsys.readouterr().out
+        code, outputs[form], _ = run(*words, "-f", form)
+        assert code == 0
         assert "\x1b" not in outputs[form]
     assert json.loads(outputs["json"])
     header, *rows = csv.reader(io.StringIO(outputs["csv"]))

@@ -18,6 +18,7 @@ from app.cli.table import BY_NAME, COMMANDS
 from app.plan.settings.table import SETTINGS, accepted_by
 from exporters.models import catalogue
 from runtimes import registry
+from tests.processes import ended
 
 MEASURE = "--headless --models mlp --runtimes fake"
 
@@ -97,12 +98,8 @@ def completed(script: Path, *words: str) -> set[str]:
         'function=$(complete -p graphlap | sed "s/.*-F \\([^ ]*\\).*/\\1/"); '
         '"$function" graphlap "${@: -1}"; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    result = subprocess.run(
-        ["bash", "--norc", "-c", line, "bash", str(script), *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=script.parent,
+    result = ended(
+        "bash", "--norc", "-c", line, "bash", str(script), *words, check=True, cwd=script.parent
     )
     return set(result.stdout.split())
 

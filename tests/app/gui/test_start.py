@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.checkout import ROOT
+from tests.processes import Ended, python
 
 ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings")
 LATER = ("scipy",)
@@ -36,16 +35,10 @@ print([name for name in {(*ENGINES, *LATER)!r} if name in sys.modules])
 """
 
 
-def _run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
+def _run(*arguments: str, cwd: Path = ROOT, **environment: str) -> Ended:
     base = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=cwd,
-        env={**base, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    return python(
+        *arguments, cwd=cwd, env={**base, "PYTHONPATH": str(ROOT), **environment}, timeout=60
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkout import ROOT
+from tests.processes import ended, python
 
 # What Windows' Python lacks is lacking while our modules are imported.
 LACKING = (
@@ -20,9 +21,7 @@ ON_WINDOWS = "sys.platform = 'win32'\n"
 
 def test_windows_is_refused_in_one_sentence() -> None:
     code = f"{LACKING}from app.__main__ import main\n{ON_WINDOWS}sys.exit(main(['doctor']))"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
-    )
+    result = python("-c", code, cwd=ROOT)
     assert result.returncode == 2
     assert result.stderr.startswith("graphlap: Graphlap runs on Linux and macOS")
     assert "WSL" in result.stderr
@@ -50,13 +49,7 @@ def _can_unmount() -> bool:
 )
 def test_a_linux_without_proc_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
     out = [] if "doctor" in arguments else ["--out", str(tmp_path / "run")]
-    result = subprocess.run(
-        [*_WITHOUT_PROC, sys.executable, "-m", "app", *arguments, *out],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
+    result = ended(*_WITHOUT_PROC, sys.executable, "-m", "app", *arguments, *out, cwd=ROOT)
     assert (result.returncode, result.stderr.count("graphlap: ")) == (2, 1), result.stderr
     assert "/proc is not mounted" in result.stderr
     assert not (tmp_path / "run").exists()

@@ -16,6 +16,7 @@ from app.plan.plan import Plan
 from app.plan.plan_files import toml_value
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
 from app.runs.reader import read_run
+from tests.app.cli.headless.batch import run
 from tests.app.plan.samples import PLAN, SWEEP
 
 MODELS = ("--headless", "--models", "mlp", "--runtimes", "fake")
@@ -97,26 +98,23 @@ def test_a_project_cannot_make_the_program_run_code(project: Path, text: str) ->
 
 
 @pytest.mark.parametrize("text", ["roundss = 3", "rounds = 0", "rounds", 'preset = "fast"'])
-def test_what_is_wrong_with_a_file_is_one_sentence_with_its_path(
-    project: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_with_a_file_is_one_sentence_with_its_path(project: Path, text: str) -> None:
     (project / "graphlap.toml").write_text(text)
-    assert main([*MODELS]) == 2
-    errors = capsys.readouterr().err
-    assert str(project / "graphlap.toml") in errors and len(errors.splitlines()) == 1
+    code, _, errors = run(*MODELS)
+    assert (code, len(errors.splitlines())) == (2, 1) and str(project / "graphlap.toml") in errors
     assert [path.name for path in project.iterdir()] == ["graphlap.toml"]
 
 
 def test_a_broken_pyproject_that_may_have_settings_is_an_error_with_file_and_line(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path,
 ) -> None:
     path = project / "pyproject.toml"
     path.write_text("[project]\nname = 'other'\n[tool.other\n")
     assert planned().rounds is None, "what does not name us is not ours to judge"
     path.write_text("[project]\nname = 'other'\n[tool.graphlap\nrounds = 5\n")
-    assert main([*MODELS]) == 2
-    errors = capsys.readouterr().err
-    assert str(path) in errors and "line 3" in errors and len(errors.splitlines()) == 1
+    code, _, errors = run(*MODELS)
+    assert (code, len(errors.splitlines())) == (2, 1)
+    assert str(path) in errors and "line 3" in errors
     (project / "graphlap.toml").write_text("rounds = 4\n")
     with pytest.raises(PlanError):
         planned()
@@ -138,14 +136,13 @@ def _select_sample(samples: dict[str, Any], key: str) -> dict[str, Any]:
     return {key: samples[key]} if key in samples else {}
 
 
-def test_the_origin_of_each_value_is_printed_and_nothing_measured(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_origin_of_each_value_is_printed_and_nothing_measured(project: Path) -> None:
     user_file().write_text('preset = "brief"\n')
     (project / "graphlap.toml").write_text("rounds = 4\n")
     words = [*MODELS, "--seed", "7", "--show-config"]
-    assert main(words) == 0
-    lines = capsys.readouterr().out.splitlines()
+    code, out, _ = run(*words)
+    lines = out.splitlines()
+    assert code == 0
     assert "seed = 7  # command line" in lines
     assert f"rounds = 4  # project {project / 'graphlap.toml'}" in lines
     assert f'preset = "brief"  # user {user_file()}' in lines
@@ -155,8 +152,8 @@ def test_the_origin_of_each_value_is_printed_and_nothing_measured(
     (project / "two.toml").write_text(
         '[[sweeps]]\nmodels = ["cnn_tiny"]\nthreads = [2]\n[[sweeps]]\nmodels = ["mlp"]\n'
     )
-    assert main([*words, "--plan", "two.toml"]) == 0
-    assert "threads = [1]  # default" in capsys.readouterr().out.splitlines()
+    code, out, _ = run(*words, "--plan", "two.toml")
+    assert code == 0 and "threads = [1]  # default" in out.splitlines()
 
 
 def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> None:

@@ -80,11 +80,11 @@ def test_other_columns_are_chosen_for_a_stored_run(
     ],
 )
 def test_a_wrong_choice_is_refused_and_nothing_written(
-    run: Path, arguments: tuple[str, ...], nearest: str, capsys: pytest.CaptureFixture[str]
+    run: Path, arguments: tuple[str, ...], nearest: str
 ) -> None:
     contents = {path.name: path.read_bytes() for path in run.glob("results*")}
-    assert main([*arguments, str(run)]) == 2
-    assert nearest in capsys.readouterr().err
+    code, _, errors = batch(*arguments, str(run))
+    assert code == 2 and nearest in errors
     assert {path.name: path.read_bytes() for path in run.glob("results*")} == contents
 
 

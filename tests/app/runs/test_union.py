@@ -227,9 +227,7 @@ def test_what_is_not_of_a_folder_is_not_read(tmp_path: Path) -> None:
         assert any(name in sentence for sentence in damage)
 
 
-def test_files_of_several_runs_go_to_a_folder_of_their_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_several_runs_go_to_a_folder_of_their_own(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"))
     b = made(tmp_path / "b", machine("server", LARGE), us=5.0)
     before = sorted(path for path in tmp_path.rglob("*"))

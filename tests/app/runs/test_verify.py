@@ -27,6 +27,8 @@ from app.run_folder.telemetry import read_readings
 from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify
 from exporters.codec import to_json
+from tests.app.cli.headless.batch import run as batch
+from tests.app.present.console.telling import told
 from tests.app.run_folder.resealed import reseal_journal
 from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record
 
@@ -52,21 +54,17 @@ def journal(run: Path) -> Path:
     return path
 
 
-def test_a_run_that_is_whole_is_called_whole_and_every_damaged_line_is_told(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["verify", str(run)]) == 0
-    assert capsys.readouterr().out == "whole: 3 lines, 3 rounds, 6 measured runs\n"
-    assert main(["verify", str(run.parent)]) == 2
-    assert "is no run folder" in capsys.readouterr().err
+def test_a_run_that_is_whole_is_called_whole_and_every_damaged_line_is_told(run: Path) -> None:
+    assert told("verify", run) == (0, "whole: 3 lines, 3 rounds, 6 measured runs\n")
+    code, _, errors = batch("verify", str(run.parent))
+    assert code == 2 and "is no run folder" in errors
     lines = journal(run).read_bytes().splitlines(keepends=True)
     wrong = {**json.loads(lines[1]), "iterations": "many"}
     lines[:2] = [b'{"kind": "round", \n', json.dumps(wrong).encode() + b"\n"]
     journal(run).write_bytes(b"".join(lines))
     reseal_journal(journal(run))
-    assert main(["verify", str(run)]) == 1
-    output = capsys.readouterr().out
-    assert "line 1 is damaged (it is no JSON)" in output
+    code, output = told("verify", run)
+    assert code == 1 and "line 1 is damaged (it is no JSON)" in output
     assert "line 2 is damaged (" in output and "iterations" in output
     assert "damaged; whole are 1 line, 1 round, 0 measured runs" in output
 
@@ -208,17 +206,14 @@ def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out
     assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1
 
 
-def test_a_table_of_another_run_is_damage(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_another_run_is_damage(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     with RunFolder.create(tmp_path / "other", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0])
     for path in (run, tmp_path / "other"):
         assert main(["export", "-f", "json,parquet", str(path)]) == 0
-    capsys.readouterr()
-    assert main(["verify", str(run)]) == 0
-    assert capsys.readouterr().out.startswith("whole: ")
+    code, output = told("verify", run)
+    assert code == 0 and output.startswith("whole: ")
     shutil.copy(tmp_path / "other" / "results.parquet", run)
     (run / "results.json").write_text((run / "results.json").read_text().replace("30.0", "31.0"))
     findings = verify(run, check_derived).findings
@@ -227,16 +222,15 @@ def test_a_table_of_another_run_is_damage(
         ("results.parquet", False),
     ]
     (run / "results.parquet").write_bytes(b"PAR1 and no more PAR1")
-    assert main(["verify", str(run)]) == 1
-    advice = capsys.readouterr().out.partition("results.parquet")[2]
+    code, output = told("verify", run)
+    assert code == 1
+    advice = output.partition("results.parquet")[2]
     command = shlex.split(advice.partition("graphlap ")[2].splitlines()[0])
     assert main(command) == 0
     assert not (run / "results.parquet").read_bytes().startswith(b"PAR1 and")
 
 
-def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_that_are_lost_are_missed_where_a_run_has_ended(run: Path) -> None:
     """A journal that is cut at the end of a line has nothing that is torn."""
     lines = journal(run).read_bytes().splitlines(keepends=True)
     journal(run).write_bytes(lines[0])
@@ -244,7 +238,7 @@ def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
         table.unlink()
     for state, code in (("measuring", 0), ("finished", 1)):
         (run / "live.json").write_text(json.dumps({"state": state}))
-        assert main(["verify", str(run)]) == code
-    output = capsys.readouterr().out
+        returned, output = told("verify", run)
+        assert returned == code
     assert f"{CASE.case_id}.1.bin was measured, but no journal line records it" in output
     assert "restore journal/ from a copy" in output

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 
 from app.__main__ import main
+from tests.app.cli.headless.batch import rows, run
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -25,11 +25,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def journal(folder: Path, kind: str) -> list[dict[str, object]]:
     lines = [
         json.loads(line)
@@ -40,14 +35,13 @@ def journal(folder: Path, kind: str) -> list[dict[str, object]]:
 
 
 def test_each_row_has_the_accuracy_of_its_runtime_and_a_resumed_run_the_one_that_is_missing(
-    work: Path, capsys: pytest.CaptureFixture[str]
+    work: Path,
 ) -> None:
     """At any batch the same; what a runtime can't take has none and keeps its own reason."""
     options = ("--batch", "1,8", "--runtimes", "ort-cpu,torch-cpu", "--accuracy", "data.npz")
-    assert main([*ECHO, *options, "--out", "run", *BRIEF]) == 0
-    streams = capsys.readouterr()
-    assert "75.0 % of 100 images" in streams.err
-    assert "75.0 %" in streams.out
+    code, out, errors = run(*ECHO, *options, "--out", "run", *BRIEF)
+    assert code == 0 and "75.0 % of 100 images" in errors
+    assert "75.0 %" in out
     expected = [
         ("ort-cpu", "1", "0.75"),
         ("ort-cpu", "8", "0.75"),
@@ -77,12 +71,9 @@ def test_what_could_not_be_measured_is_a_warning_of_its_row(work: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ["nowhere", "flat", "few"])
-def test_bad_data_ends_before_anything_is_written(
-    work: Path, data: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_data_ends_before_anything_is_written(work: Path, data: str) -> None:
     (work / "flat").mkdir()
     write_folder(work / "few", {"a": 10})
-    code = main([*ECHO, "--accuracy", data, "--out", "run"])
-    assert code == 2
-    assert data in capsys.readouterr().err
+    code, _, errors = run(*ECHO, "--accuracy", data, "--out", "run")
+    assert code == 2 and data in errors
     assert not (work / "run").exists()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from exporters.types import ExportedModel, TensorSpec
 from exporters.worker import export
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 from tests.checkout import ROOT
+from tests.processes import python
 
 
 @pytest.fixture
@@ -38,12 +37,11 @@ def measured(model: ExportedModel, data: Path | str, runtime: str = "ort-cpu") -
     """The last line of a real accuracy process."""
     case = Case(model.name, runtime, axes=dict.fromkeys(model.axes, 1))
     job = AccuracyJob(subject_of(case, model), model, str(data))
-    run = subprocess.run(
-        [sys.executable, "-m", "app.capabilities.accuracy.worker"],
-        input=json.dumps(to_json(job)) + "\n",
-        capture_output=True,
-        text=True,
+    run = python(
+        "-m",
+        "app.capabilities.accuracy.worker",
         check=True,
+        input=json.dumps(to_json(job)) + "\n",
         cwd=ROOT,
     )
     result: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])

@@ -1,7 +1,5 @@
 """A whole round in a real measuring process, and how each way of failing is told."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from exporters.diagnostics import codes, diagnostic
 from exporters.types import UNOPTIMISED, ExportedModel, Reference, load_reference, save_reference
 from runtimes import registry
 from tests.app.workers.conftest import SHORT, Measure
+from tests.processes import python
 
 Change = Callable[[np.ndarray], np.ndarray]
 HEAVY = ("pydantic", "pandas", "onnx", "psutil", "PySide6")
@@ -185,7 +184,5 @@ def test_the_measuring_process_holds_its_engine_and_little_else() -> None:
         "    registry.load(name)\n"
         f"    print(name, *[n for n in {HEAVY!r} if n in sys.modules])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    result = python("-c", script, check=True)
     assert result.stdout.splitlines() == names

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +24,7 @@ from exporters.pytorch.module import ModuleEvaluator, build
 from tests.checkout import ROOT
 from tests.exporters.pytorch.agreement import assert_agrees
 from tests.exporters.support import WorkerProcess
+from tests.processes import python
 from tests.seldom import seldom_but
 
 
@@ -86,14 +85,7 @@ main()
 
 def weights_in_a_process(cache: Path, threads: int) -> str:
     environment = {**os.environ, "GRAPHLAP_CACHE": str(cache), "OMP_NUM_THREADS": str(threads)}
-    run = subprocess.run(
-        [sys.executable, "-c", PRINT_WEIGHTS],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env=environment,
-    )
+    run = python("-c", PRINT_WEIGHTS, check=True, cwd=ROOT, env=environment)
     return run.stdout
 
 
@@ -139,12 +131,11 @@ def test_training_leaves_the_process_as_it_was(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.rare
 def test_without_scikit_learn_the_rows_say_what_to_install(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_SCIKIT_LEARN],
-        input=json.dumps(to_json(ExportRequest("digits_mlp_8"))) + "\n",
-        capture_output=True,
-        text=True,
+    run = python(
+        "-c",
+        WITHOUT_SCIKIT_LEARN,
         check=True,
+        input=json.dumps(to_json(ExportRequest("digits_mlp_8"))) + "\n",
         cwd=ROOT,
         env={**os.environ, "GRAPHLAP_CACHE": str(tmp_path)},
     )

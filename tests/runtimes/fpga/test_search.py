@@ -6,8 +6,6 @@ import json
 import math
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +22,7 @@ from runtimes.fpga.cards import Card, CardError, card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.lower import lower
 from runtimes.fpga.sizing import Configuration, search
+from tests.processes import python
 from tests.runtimes.fpga.graphs import cnn_step, lstm_step, mlp
 
 CARDS = [load_card(key) for key in card_keys()]
@@ -182,12 +181,13 @@ def test_the_schedule_is_the_one_that_is_explained(step: str) -> None:
     states = [list(pair) for pair in cnn_step(3, 128).states]
     subject = {"model": "cnn_small", "path": step, "axes": {}, "states": states, "card": "v80"}
     question: dict[str, Any] = {**subject, "release": "", "options": {}, "gap_us": 20.0}
-    process = subprocess.run(
-        [sys.executable, "-m", "runtimes.fpga", "schedule", "--json"],
-        input=f"{json.dumps(question)}\n{json.dumps(question | {'options': {'tiles': '10'}})}\n",
-        capture_output=True,
-        text=True,
+    process = python(
+        "-m",
+        "runtimes.fpga",
+        "schedule",
+        "--json",
         check=True,
+        input=f"{json.dumps(question)}\n{json.dumps(question | {'options': {'tiles': '10'}})}\n",
     )
     assert process.stderr == ""
     answer, refusal = map(json.loads, process.stdout.splitlines())

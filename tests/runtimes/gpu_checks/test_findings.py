@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -29,6 +28,7 @@ from tests.gpu.results import (
 )
 from tests.gpu.stand_in import STAND_IN_SIZES, STAND_INS, StandInDevice, StandInRuntime
 from tests.gpu.subject import Finding, Subject
+from tests.processes import Ended, ended
 
 FOUND_BY = {
     "early-return": {"run has waited"},
@@ -89,16 +89,9 @@ ALL = len(tasks(RUNTIME)) + 1
 """With the check that the runtime starts."""
 
 
-def run(folder: Path, stand_in: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, stand_in: str, *arguments: str) -> Ended:
     command = [sys.executable, "-m", "tests.gpu", RUNTIME, "--out", str(folder)]
-    return subprocess.run(
-        [*command, "--stand-in", stand_in, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return ended(*command, "--stand-in", stand_in, *arguments, cwd=ROOT, timeout=120)
 
 
 def lines(folder: Path) -> list[dict[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from app.cases.round import Limits
 from app.formatting.text import storable
 from app.plan.plan import Lengths, named_lengths
 from app.run_folder.manifest import read_manifest
+from tests.app.cli.headless.batch import rows
 
 MOMENT = Lengths(
     1, 60.0, Limits(0.05, 0.5, 20, warmup_min_s=0.0, warmup_max_s=0.1, warmup_min_iterations=2)
@@ -33,13 +33,12 @@ def measured(paths: Sequence[Path], out: Path, runtimes: str) -> Counter[str]:
             ]
         )
     assert code in (0, 1)
-    with (out / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    run_rows = rows(out)
     cases = read_manifest(out).cases
     assert {case.model for case in cases} == set(map(str, paths)), "a file has no case"
-    assert [row["case_id"] for row in rows] == [case.case_id for case in cases]
-    for row in rows:
+    assert [row["case_id"] for row in run_rows] == [case.case_id for case in cases]
+    for row in run_rows:
         assert row["status"] in ("ok", "partial") or row["reason"], row["model"]
         assert row["reason"].isprintable()
-    assert {row["model"] for row in rows} == {storable(str(path)) for path in paths}
-    return Counter(row["status"] for row in rows)
+    assert {row["model"] for row in run_rows} == {storable(str(path)) for path in paths}
+    return Counter(row["status"] for row in run_rows)

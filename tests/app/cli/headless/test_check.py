@@ -96,14 +96,12 @@ def test_what_does_not_run_there_fails_a_run_that_is_strict(
     assert main(["resume", "run", "--budget", "1m"]) == 2, "a check takes no budget"
 
 
-def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
-    work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(work: Path) -> None:
     """What comes after them is checked by a process of its own."""
     fails = "none,compile_crash,compile_hang,compile,unavailable"
     arguments = ["check", "--models", "add.onnx", "--runtimes", "fake"]
     arguments += ["--option", f"fake.fail={fails}", "--option", "fake.seed=0,1"]
-    assert main([*arguments, "--time-limit", "3s", "--out", "run"]) == 1
+    code, out, _ = run(*arguments, "--time-limit", "3s", "--out", "run")
     statuses: dict[str, list[str]] = {}
     for row in rows(work / "run"):
         (fail,) = re.findall(r"\bfail=(\w+)", row["options"])
@@ -115,7 +113,7 @@ def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
         "compile": ["compile_failed"] * 2,
         "unavailable": ["unavailable"] * 2,
     }
-    assert "SIGSEGV" in capsys.readouterr().out
+    assert code == 1 and "SIGSEGV" in out
 
 
 def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:

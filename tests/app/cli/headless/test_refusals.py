@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from exporters.cache import default_limit_bytes
 from tests.app.cli.headless.batch import FAKE, rows, run
 
@@ -36,7 +35,7 @@ REFUSED = (
 
 @pytest.mark.parametrize(("words", "sentence"), REFUSED)
 def test_bad_input_is_one_sentence_and_nothing_is_written(
-    work: Path, capsys: pytest.CaptureFixture[str], words: str, sentence: str
+    work: Path, words: str, sentence: str
 ) -> None:
     (work / "empty.toml").touch()
     (work / "deep.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
@@ -46,24 +45,24 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     (work / "future" / "manifest.json").write_text('{"schema_version": 99}')
     paths_before = sorted(work.rglob("*"))
     runtimes = () if "--resume" in words else FAKE
-    assert main(["--headless", *runtimes, *shlex.split(words)]) == 2
-    *first, last = capsys.readouterr().err.splitlines()
-    assert sentence in last
+    code, _, errors = run("--headless", *runtimes, *shlex.split(words))
+    *first, last = errors.splitlines()
+    assert code == 2 and sentence in last
     assert [line for line in first if not line.startswith("reading ")] == []
     assert ": " in last.removeprefix("graphlap: "), "there is a remedy"
     assert sorted(work.rglob("*")) == paths_before
 
 
 def test_a_limit_of_the_cache_is_a_size_or_refused(
-    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "8GiB")
     assert default_limit_bytes() == 8 * 2**30
     monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "1048576")
     assert default_limit_bytes() == 2**20
     monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "lots")
-    assert main(["--headless", *FAKE, "--models", "add.onnx", "--out", "run"]) == 2
-    assert "'lots', which is no amount of memory: write it like 8GiB" in capsys.readouterr().err
+    code, _, errors = run("--headless", *FAKE, "--models", "add.onnx", "--out", "run")
+    assert code == 2 and "'lots', which is no amount of memory: write it like 8GiB" in errors
     assert not (work / "run").exists()
 
 
@@ -78,23 +77,22 @@ def test_a_run_that_no_round_would_see_end_is_refused_by_its_row(work: Path) -> 
 
 @pytest.mark.parametrize("arguments", [["open"], ["--models", "mlp"]])
 def test_without_a_display_other_commands_are_named(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
-    assert main(arguments) == 2
-    assert "graphlap run" in capsys.readouterr().err
+    code, _, errors = run(*arguments)
+    assert code == 2 and "graphlap run" in errors
 
 
 def test_an_engine_cache_that_cannot_be_written_is_told_before_anything_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "engines").write_text("a file where the folder should be", "ascii")
     out = tmp_path / "run"
-    assert main(["--headless", "--models", "mlp", "--runtimes", "fake", "--out", str(out)]) == 2
-    errors = capsys.readouterr().err
-    assert "the engine cache" in errors
+    code, _, errors = run("--headless", "--models", "mlp", *FAKE, "--out", str(out))
+    assert code == 2 and "the engine cache" in errors
     assert "set GRAPHLAP_CACHE" in errors
     assert not out.exists()

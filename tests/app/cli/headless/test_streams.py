@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from app.machine.child import STEERED
 from tests.app.cli.headless.batch import FAKE, SLEEPING, recorded, rows
+from tests.processes import Ended, ended
 
 RUN = ("-m", "app", "--headless", "--models", "*.onnx", *FAKE, *SLEEPING, "--rounds", "1")
 
@@ -21,13 +21,7 @@ MEASURED = (sys.executable, *RUN, "--out", "run")
 
 def in_a_shell(redirection: str, *command: str) -> tuple[int, str, str]:
     """What comes of the command with its streams redirected as a shell says it."""
-    result = subprocess.run(
-        ["bash", "-c", f'"$@" {redirection}', "bash", *command],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    result = ended("bash", "-c", f'"$@" {redirection}', "bash", *command, timeout=120)
     return result.returncode, result.stdout, result.stderr
 
 
@@ -65,16 +59,8 @@ def test_a_list_for_a_full_disk_says_so(work: Path) -> None:
 BATCH = (sys.executable, "-m", "app", "--headless", *FAKE, *SLEEPING, "--rounds", "1")
 
 
-def _shell(command: list[str], script: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        input=script,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **more},
-    )
+def _shell(command: list[str], script: str, **more: str) -> Ended:
+    return ended(*command, input=script, timeout=120, env={**os.environ, **more})
 
 
 def test_a_loop_over_a_pipe_measures_every_line_and_obeys_none(work: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from app.__main__ import main
+from tests.app.cli.headless.batch import run
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+def told(*arguments: object) -> tuple[int, str]:
     """The exit code and the standard output."""
-    code = main([str(argument) for argument in arguments])
-    return code, capsys.readouterr().out
+    code, out, _ = run(*map(str, arguments))
+    return code, out

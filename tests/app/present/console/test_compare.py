@@ -34,27 +34,23 @@ def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -
     return path
 
 
-def test_a_slower_case_fails_the_job_only_where_that_was_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slower_case_fails_the_job_only_where_that_was_asked(tmp_path: Path) -> None:
     first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", factor=1.4, seed=2)
-    code, out = told(capsys, "compare", first, second)
+    code, out = told("compare", first, second)
     assert code == 0
     assert "slower" in out
-    assert told(capsys, "compare", first, second, "--fail-on", "slower")[0] == 3
-    assert told(capsys, "compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
-    wide = told(capsys, "compare", first, second, "--fail-on", "slower", "--threshold", "30%")
+    assert told("compare", first, second, "--fail-on", "slower")[0] == 3
+    assert told("compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
+    wide = told("compare", first, second, "--fail-on", "slower", "--threshold", "30%")
     assert wide[0] == 0
 
 
-def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_damaged_of_either_is_told_and_the_rest_compared(tmp_path: Path) -> None:
     first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
     journal = damage_line(second, 4)
     damage_text = f"{second}: damaged and left out: journal/{journal.name} line 4 is damaged"
     output_options = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
-    code, out = told(capsys, "compare", first, second, "--fail-on", "slower", *output_options)
+    code, out = told("compare", first, second, "--fail-on", "slower", *output_options)
     assert code == 1
     assert "2 cases: 2 compared; " in out and "".join(damage_text.split()) in "".join(out.split())
     (finding,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
@@ -63,20 +59,18 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
     (error,) = suite.iter("error")
     assert damage_text in error.get("message", "")
-    code, out = told(capsys, "compare", second, first, "-f", "markdown")
+    code, out = told("compare", second, first, "-f", "markdown")
     assert code == 1 and "damaged and left out" in out, "without a gate too"
 
 
-def test_what_is_no_longer_measured_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_longer_measured_fails(tmp_path: Path) -> None:
     first = run_at(tmp_path / "a")
     with RunFolder.create(tmp_path / "b", manifest_of((CASE, OTHER))) as folder:
         folder.begin(ENVIRONMENT)
         record(folder, CASE, 0, [], status="crashed", reason="it fell over")
         for number in range(6):
             record(folder, OTHER, number, [200.0] * 2000)
-    code, out = told(capsys, "compare", first, tmp_path / "b")
+    code, out = told("compare", first, tmp_path / "b")
     assert code == 1
     assert "no longer measured" in out and "crashed: it fell over" in out
 

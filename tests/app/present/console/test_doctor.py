@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from runtimes import registry
 from tests.app.machine.unprivileged import give_up
 from tests.app.sweep.remote.processes import scripted
 from tests.checkout import ROOT
+from tests.processes import python
 
 WIDE = 400
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings"}
@@ -43,9 +43,7 @@ def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> No
         "names = [name for name, module in sys.modules.items() if module is not None]\n"
         "sys.stderr.write(' '.join(names)); sys.exit(code)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
-    )
+    result = python("-c", code, cwd=ROOT)
     assert result.returncode == 0, result.stdout
     assert not {*ENGINES, "pandas"} & set(result.stderr.split())
     for word in ("python", "cores", "governor", "load", "memory", "cache"):
@@ -80,14 +78,7 @@ PERMITTED = (
 
 def permitted(setup: Callable[[], None] | None = None) -> dict[str, str]:
     """What it says in a process of its own, by what it is said of."""
-    result = subprocess.run(
-        [sys.executable, "-c", PERMITTED],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-        preexec_fn=setup,
-    )
+    result = python("-c", PERMITTED, check=True, cwd=ROOT, preexec_fn=setup)
     return dict(json.loads(result.stdout))
 
 

@@ -15,6 +15,8 @@ import pytest
 from app.__main__ import main
 from app.present.console.streams import ResilientStream
 from app.run_folder.folder import RunFolder
+from tests.app.cli.headless.batch import run as batch
+from tests.app.present.console.telling import told
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
@@ -29,7 +31,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_of_a_run_with_a_damaged_line_the_rest_is_exported_and_the_line_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
 ) -> None:
     with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
         folder.begin(ENVIRONMENT)
@@ -37,8 +39,9 @@ def test_of_a_run_with_a_damaged_line_the_rest_is_exported_and_the_line_told(
             for case in (CASE, OTHER):
                 record(folder, case, number, [10.0, 20.0, 30.0])
     journal = damage_line(tmp_path / "run", 3)
-    assert main(["export", "-f", "csv,json,hdr,trace", str(tmp_path / "run")]) == 1
-    *wrote, damage_report = capsys.readouterr().out.splitlines()
+    code, out = told("export", "-f", "csv,json,hdr,trace", tmp_path / "run")
+    *wrote, damage_report = out.splitlines()
+    assert code == 1
     assert all(line.startswith("wrote ") for line in wrote)
     assert f"damaged and left out: journal/{journal.name} line 3 is damaged" in damage_report
     assert "remove that line" in damage_report
@@ -71,18 +74,18 @@ def test_what_json_has_no_form_for_is_null_wherever_it_stands(run: Path, number:
     ],
 )
 def test_a_format_that_is_none_and_what_is_no_run_are_refused(
-    words: str, name: str, said: str, run: Path, capsys: pytest.CaptureFixture[str]
+    words: str, name: str, said: str, run: Path
 ) -> None:
-    assert main(["export", "-f", words, str(run.parent / name)]) == 2
-    assert said in capsys.readouterr().err
+    code, _, errors = batch("export", "-f", words, str(run.parent / name))
+    assert code == 2 and said in errors
 
 
 def test_a_format_whose_package_is_missing_names_the_extra(
-    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "hdrh", None)
-    assert main(["export", "-f", "hdr", str(run)]) == 2
-    assert "pip install 'graphlap[data]'" in capsys.readouterr().err
+    code, _, errors = batch("export", "-f", "hdr", str(run))
+    assert code == 2 and "pip install 'graphlap[data]'" in errors
     assert not (run / "latency.hlog").exists()
 
 
@@ -131,28 +134,24 @@ _OTHER_FILES = {
 @pytest.mark.parametrize("kind", _OPTIONS)
 @pytest.mark.parametrize("other", _OTHER_FILES)
 def test_a_file_of_another_format_is_refused_before_anything_is_computed(
-    kind: str, other: str, runs: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, other: str, runs: Path
 ) -> None:
     command, option = _OPTIONS[kind]
     path = runs.parent / other
     path.write_bytes(_OTHER_FILES[other])
-    assert main([*command(runs), option, str(path)]) == 2
-    output = capsys.readouterr()
-    assert (output.out, output.err.count("\n")) == ("", 1)
-    assert option in output.err
-    assert str(path) in output.err
+    code, out, errors = batch(*command(runs), option, str(path))
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert option in errors
+    assert str(path) in errors
     assert path.read_bytes() == _OTHER_FILES[other]
     assert not (runs.parent / "new").exists()
 
 
 @pytest.mark.parametrize("kind", _OPTIONS)
-def test_a_folder_or_a_runs_lock_is_refused(
-    kind: str, runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_or_a_runs_lock_is_refused(kind: str, runs: Path) -> None:
     command, option = _OPTIONS[kind]
     for path in (runs, runs / "a" / "lock"):
-        assert main([*command(runs), option, str(path)]) == 2
-        assert capsys.readouterr().out == ""
+        assert told(*command(runs), option, path) == (2, "")
     assert (runs / "a" / "lock").read_bytes() == b""
 
 
@@ -174,15 +173,12 @@ def test_a_file_of_its_own_is_replaced_and_a_link_is_not_followed(
     assert not path.is_symlink()
 
 
-def test_two_options_that_name_one_file_are_refused(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_options_that_name_one_file_are_refused(runs: Path, tmp_path: Path) -> None:
     same = tmp_path / "same"
     (tmp_path / "link").symlink_to(tmp_path)
     other = tmp_path / "link" / "same"
-    assert main([*_compare(runs), "--json", str(same), "--junit", str(other)]) == 2
-    assert main([*_history(runs), "--csv", str(same), "--plot", str(same)]) == 2
-    assert capsys.readouterr().out == ""
+    assert told(*_compare(runs), "--json", same, "--junit", other) == (2, "")
+    assert told(*_history(runs), "--csv", same, "--plot", same) == (2, "")
     assert not same.exists()
 
 

@@ -6,9 +6,10 @@ import html
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
+
+from tests.processes import ended
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _FLAGS = (
@@ -33,19 +34,15 @@ def answer_in(page: Path, script: str, width: int = 1200) -> Any:
     probe_page.write_text(
         page.read_text("utf-8").replace("</body>", f"<script>{script}</script></body>")
     )
-    result = subprocess.run(
-        [
-            CHROMIUM,
-            *_FLAGS,
-            f"--window-size={width},12000",
-            f"--user-data-dir={page.parent}/browser",
-            "--dump-dom",
-            probe_page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
+    result = ended(
+        CHROMIUM,
+        *_FLAGS,
+        f"--window-size={width},12000",
+        f"--user-data-dir={page.parent}/browser",
+        "--dump-dom",
+        probe_page.as_uri(),
         check=True,
+        timeout=120,
     )
     assert ":CONSOLE" not in result.stderr, result.stderr
     match = re.search(r'<pre id="answer">(.*?)</pre>', result.stdout, re.DOTALL)

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from app.__main__ import main
 from app.cli.interface.run import compare
 from app.runs.history.past_runs import PastRun
 from app.runs.history.trends import Point
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
+from tests.app.cli.headless.batch import run
 from tests.app.present.console.telling import told
 from tests.app.run_folder.runs import CASE
 from tests.app.runs.history.pasts import night_at
@@ -22,12 +22,12 @@ Compared = Callable[..., tuple[int, dict[str, Any]]]
 
 
 @pytest.fixture
-def compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Compared:
+def compared(tmp_path: Path) -> Compared:
     """The exit code of a gate and the percentiles of CASE."""
 
     def compare(*words: object) -> tuple[int, dict[str, Any]]:
         answer = tmp_path / "answer.json"
-        code, _ = told(capsys, "compare", "--fail-on", "slower", "--json", answer, *words)
+        code, _ = told("compare", "--fail-on", "slower", "--json", answer, *words)
         entries = json.loads(answer.read_text())["cases"]
         (entry,) = (entry for entry in entries if entry["case_id"] == CASE.case_id)
         return code, entry["percentiles"]
@@ -79,7 +79,7 @@ def test_the_compared_runs_are_no_part_of_their_own_history(
 
 
 def test_a_history_can_be_named_and_a_wrong_one_is_refused(
-    tmp_path: Path, compared: Compared, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, compared: Compared
 ) -> None:
     for number in range(6):
         night_at(tmp_path / "past" / "deep" / f"{number}", number)
@@ -88,8 +88,8 @@ def test_a_history_can_be_named_and_a_wrong_one_is_refused(
     assert compared(first, second)[0] == 0
     code, figures = compared(first, second, "--history", tmp_path / "past")
     assert (code, figures["p50"]["run_variation_from"]) == (3, "history")
-    assert main(["compare", str(first), str(second), "--history", "absent"]) == 2
-    assert "absent" in capsys.readouterr().err
+    code, _, errors = run("compare", str(first), str(second), "--history", "absent")
+    assert code == 2 and "absent" in errors
     for history, source in ((None, "stated"), (tmp_path / "past", "history")):
         cases = compare(first, second, history=history).found.cases
         (case,) = (case for case in cases if case.case_id == CASE.case_id)
@@ -109,9 +109,7 @@ def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
     assert figures["p50"]["run_variation"] < 0.02
 
 
-def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(tmp_path: Path) -> None:
     """A whole run that is resumed measures nothing and is compared."""
     for number in range(6):
         night_at(tmp_path / "past" / f"{number}", number)
@@ -119,7 +117,7 @@ def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
     second = night_at(tmp_path / "b" / "run", 7, 1.1)
     for history, code in (((), 0), (("--history", tmp_path / "past"), 3)):
         line = ("resume", second, "--against", first, "--fail-on", "slower")
-        assert told(capsys, *line, *history)[0] == code
+        assert told(*line, *history)[0] == code
 
 
 def test_an_interval_that_begins_at_zero_tells_no_error() -> None:

@@ -20,6 +20,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from exporters.diagnostics import codes
+from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.runs import CASE, manifest_of, record
 from tests.app.runs.importing.foreign import NEWER, OLDER, trtexec_times
 
@@ -112,9 +113,7 @@ def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_not
         assert row["output_ok"] is row["threads"] is row["seed"] is row["host"] is None, name
 
 
-def test_single_timings_are_kept_and_the_folder_is_whole(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_single_timings_are_kept_and_the_folder_is_whole(run: Run) -> None:
     rounds = {case.runtime: run.rounds_of(case) for case in run.cases}
     assert [entry.iterations for entry in rounds["imported:pyperf"]] == [6] * 4, (
         "a round for each worker"
@@ -123,7 +122,7 @@ def test_single_timings_are_kept_and_the_folder_is_whole(
     workers = [entry["values"] for entry in document["benchmarks"][0]["runs"] if "values" in entry]
     for result, seconds in zip(rounds["imported:pyperf"], workers, strict=True):
         assert np.allclose(run.samples_of(result).latency_ns, np.array(seconds) * 1e9, atol=1.0)
-    assert main(["verify", str(run.path)]) == 0, capsys.readouterr()
+    assert main(["verify", str(run.path)]) == 0
     assert main(["export", "-f", "csv,json,markdown,trace", str(run.path)]) == 0
 
 
@@ -172,22 +171,17 @@ _BAD = {
 
 
 @pytest.mark.parametrize("kind", _BAD)
-def test_what_is_no_such_file_is_refused_in_one_sentence(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_such_file_is_refused_in_one_sentence(kind: str, tmp_path: Path) -> None:
     content, message = _BAD[kind]
     file = tmp_path / "file"
     file.write_text(content)
-    assert main(["import", str(file), "--out", str(tmp_path / "run")]) == 2
-    errors = capsys.readouterr().err
+    code, _, errors = batch("import", str(file), "--out", str(tmp_path / "run"))
+    assert (code, errors.count("\n")) == (2, 1)
     assert message in errors
-    assert errors.count("\n") == 1
     assert not (tmp_path / "run").exists()
 
 
-def test_a_case_is_taken_once_and_a_file_must_be_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_case_is_taken_once_and_a_file_must_be_there(tmp_path: Path) -> None:
     file, torn, packed = FILES / "pyperf.json", tmp_path / "torn.csv", tmp_path / "sort.json.gz"
     torn.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
     packed.write_bytes(gzip.compress(file.read_bytes()))
@@ -204,25 +198,22 @@ def test_a_case_is_taken_once_and_a_file_must_be_there(
         (["--headless", "--plan", tmp_path / "run"], "was imported"),
     ):
         out = ["--out", str(tmp_path / "made")] if words[0] == "import" else []
-        assert main([*map(str, words), *out]) == 2
-        assert message in capsys.readouterr().err
+        code, _, errors = batch(*map(str, words), *out)
+        assert code == 2 and message in errors
     assert not (tmp_path / "made").exists()
 
 
-def test_an_imported_run_is_compared_with_its_like_alone(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_imported_run_is_compared_with_its_like_alone(run: Run, tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "ours", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0] * 400)
-    assert main(["compare", str(run.path), str(tmp_path / "ours")]) == 2
-    assert "have no case in common" in capsys.readouterr().err
+    code, _, errors = batch("compare", str(run.path), str(tmp_path / "ours"))
+    assert code == 2 and "have no case in common" in errors
     imported(tmp_path / "sort", FILES / "pyperf.json")
-    assert main(["compare", str(run.path), str(tmp_path / "sort")]) == 0
-    output = capsys.readouterr().out
-    assert "same" in output or "undecided" in output
+    code, output, _ = batch("compare", str(run.path), str(tmp_path / "sort"))
+    assert code == 0 and ("same" in output or "undecided" in output)
     imported(tmp_path / "stated", FILES / "benchmark_report.csv")
-    assert main(["compare", str(run.path), str(tmp_path / "stated")]) == 2
-    assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
+    code, _, errors = batch("compare", str(run.path), str(tmp_path / "stated"))
+    assert code == 2 and "no single timings, which no verdict can be made of" in errors
 
 
 @pytest.mark.parametrize(("encoding", "told"), [("utf-16", "modèle"), ("latin-1", "mod\\xe8le")])

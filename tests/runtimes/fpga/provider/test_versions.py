@@ -6,7 +6,6 @@ Its CPU wheel is unpacked into a throw-away folder that goes before this environ
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from runtimes.fpga.provider import OLDEST_ONNXRUNTIME
 from tests.checkout import ROOT
+from tests.processes import ended, python
 
 TESTS = ("provider/test_bridge.py", "provider/test_graph.py", "numerics/test_claims.py")
 PYTEST = """
@@ -31,9 +31,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("oldest")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
     where = ["--only-binary", ":all:", "--retries", "1", "--timeout", "20", "--target", str(folder)]
-    process = subprocess.run(
-        [*pip, *where, f"onnxruntime=={OLDEST}.*"], capture_output=True, text=True, check=False
-    )
+    process = ended(*pip, *where, f"onnxruntime=={OLDEST}.*")
     if process.returncode:
         reason = (process.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
         pytest.skip(f"onnxruntime {OLDEST} can't be fetched: {reason}")
@@ -47,12 +45,7 @@ def test_the_bridge_works_on_the_oldest_onnxruntime(oldest: Path) -> None:
         pytest.skip("the oldest is the one that all other tests ran on")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(oldest), str(ROOT)])}
     tests = [str(Path(__file__).parents[1] / name) for name in TESTS]
-    process = subprocess.run(
-        [sys.executable, "-c", PYTEST, OLDEST, "-q", "-p", "no:cacheprovider", *tests],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+    process = python(
+        "-c", PYTEST, OLDEST, "-q", "-p", "no:cacheprovider", *tests, cwd=ROOT, env=environment
     )
     assert process.returncode == 0, process.stdout[-4000:]

@@ -18,8 +18,8 @@ from tests.app.run_folder.measured import Speed, make, measure
 from tests.golden.folders import unpack
 
 
-def shown(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, Any]:
-    _, text = told(capsys, "show", path, "-f", "json")
+def shown(path: Path) -> dict[str, Any]:
+    _, text = told("show", path, "-f", "json")
     document: dict[str, Any] = json.loads(text)
     return document
 
@@ -29,11 +29,9 @@ def model_names(document: dict[str, Any]) -> list[str]:
     return [row["model"] for row in table["rows"]]
 
 
-def test_rows_have_ids_values_and_units_and_a_verdict_is_one_word(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_have_ids_values_and_units_and_a_verdict_is_one_word(tmp_path: Path) -> None:
     path = unpack("plain", tmp_path / "run")
-    document = shown(capsys, path)
+    document = shown(path)
     run, rows = document["run"], Rows().of(read_run(path))
     assert run["folder"] == str(path) and not run["is_live"]
     assert [row["case_id"] for row in run["rows"]] == [row["case_id"] for row in rows]
@@ -48,7 +46,7 @@ def test_rows_have_ids_values_and_units_and_a_verdict_is_one_word(
 
 @pytest.mark.parametrize("runtimes", [("ort-cpu",), ("ort-cpu", "torch-cpu")])
 def test_the_name_of_a_model_has_the_same_key_for_any_number_of_runtimes(
-    runtimes: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runtimes: tuple[str, ...], tmp_path: Path
 ) -> None:
     cases = [Case("mlp", runtime) for runtime in runtimes]
 
@@ -57,19 +55,17 @@ def test_the_name_of_a_model_has_the_same_key_for_any_number_of_runtimes(
             measure(folder, case, Speed(50.0))
 
     path = make(tmp_path / "run", cases, fill)
-    assert model_names(shown(capsys, path)) == ["mlp"]
+    assert model_names(shown(path)) == ["mlp"]
 
 
-def test_a_folder_that_is_being_written_is_not_said_to_have_ended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_being_written_is_not_said_to_have_ended(tmp_path: Path) -> None:
     cases = [Case("mlp", "ort-cpu"), Case("mlp", "torch-cpu")]
     path = make(tmp_path / "run", cases, lambda folder: measure(folder, cases[0], Speed(50.0), 2))
-    _, ended = told(capsys, "show", path)
+    _, ended = told("show", path)
     lock = lock_folder(path)
     try:
-        _, live = told(capsys, "show", path)
-        document = shown(capsys, path)
+        _, live = told("show", path)
+        document = shown(path)
     finally:
         os.close(lock)
     assert document["run"]["is_live"]
