@@ -51,17 +51,6 @@ def test_a_size_that_a_plot_has_as_its_axis_is_left_out() -> None:
     assert differences([MLP, four], exceptions=left_out) == {MLP.case_id: [], four.case_id: []}
 
 
-def test_labels_of_cases_that_differ_never_agree() -> None:
-    cases = [
-        replace(MLP, axes={"batch": batch}, threads=threads, options=options, precision=precision)
-        for batch in (1, 4)
-        for threads in (1, 2)
-        for options in ({}, {"memory_arena": False}, {"memory_arena": False, "sessions": 2})
-        for precision in ("fp32", "int8")
-    ]
-    assert len(set(labels(cases).values())) == len(cases)
-
-
 def test_files_are_called_by_as_much_of_their_path_as_tells_them_apart() -> None:
     models = ["mlp", "/a/x/net.onnx", "/a/y/net.onnx", "/a/y/other.onnx"]
     assert list(model_labels(models).values()) == [

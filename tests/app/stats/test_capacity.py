@@ -31,7 +31,6 @@ from app.stats.capacity import (
     required_requests,
     summarise_round,
 )
-from app.stats.open_loop import knee
 from tests.simulated.servers import SERVERS, Server, Services, constant, exponential, search
 
 TARGET = Target(99.0, 5000.0)
@@ -167,12 +166,6 @@ def test_the_order_of_the_rounds_changes_nothing() -> None:
 def test_the_curve_has_a_beginning_and_nothing_twice() -> None:
     assert list(curve_rates(600.0, [700.0, 350.0])) == [150.0, 300.0, 450.0]
     assert list(curve_rates(600.0, [160.0, 305.0, 290.0])) == [160.0, 305.0, 450.0]
-
-
-def test_the_knee_of_a_queue_is_at_half_of_what_it_serves() -> None:
-    """The mean response of M/M/1 is 1 / (mu - lambda), its power greatest at lambda = mu / 2."""
-    assert knee((rate, 1.0 / (1000 - rate)) for rate in range(100, 1000, 100)) == 500
-    assert knee(()) is None
 
 
 ALONE = 1.0

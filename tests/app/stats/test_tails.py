@@ -80,18 +80,6 @@ def test_late_runs_in_a_row_are_worth_fewer_than_as_many_apart() -> None:
     assert width(apart.interval) < width(together.interval)
 
 
-def test_processes_that_differ_widen_the_interval() -> None:
-    def interval_of(counts: tuple[int, ...]) -> Interval | None:
-        rng = np.random.default_rng(1)
-        rounds = []
-        for count in counts:
-            rounds.append(np.full(2000, 10.0))
-            rounds[-1][rng.choice(2000, count, replace=False)] = 30.0
-        return late_share_of(20.0, rounds).interval
-
-    assert width(interval_of((20, 20, 20, 20, 20))) < width(interval_of((0, 5, 10, 15, 70)))
-
-
 def independent(share: float, runs: int, rng: np.random.Generator) -> np.ndarray:
     late: np.ndarray = (rng.random(runs) < share).astype(float)
     return late

@@ -119,14 +119,6 @@ def test_rows_foretell_what_comparisons_find(
     assert least <= result.foretold / result.found <= most
 
 
-def test_quiet_rounds_in_turn_are_the_same() -> None:
-    rng = np.random.default_rng(6)
-    difference_value = difference(
-        rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.005), in_turn=True
-    )
-    assert judge([difference_value])[0].word == "same"
-
-
 @pytest.mark.parametrize("count", [8, 200])
 def test_runs_measured_apart_decide_nothing_small_however_many_rounds_they_have(
     count: int,

@@ -49,16 +49,6 @@ def test_runs_within_the_measured_time_count(
     assert work_in_window(stretches, 0, 1000) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
-def test_a_round_tells_how_often_its_neighbour_ran(
-    measure: Measure, counter: ExportedModel, runtime: str
-) -> None:
-    result, _, _ = measure(runtime, neighbour=job_of(counter, runtime))
-    assert (result.status, result.reason) == ("ok", "")
-    assert float(result.facts["colocated_runs_per_s"]) > 0.0
-    assert 0.0 < float(result.facts["colocated_busy_fraction"]) <= 1.0
-
-
 def test_a_neighbour_that_does_not_compile_ends_the_round_with_its_reason(
     measure: Measure, counter: ExportedModel
 ) -> None:

@@ -23,28 +23,8 @@ from exporters.types import EVALUATED, PACKAGED, UNOPTIMISED
 from runtimes.fpga.provider.abi import PROVIDER_NAME
 from tests.app.cli.headless.batch import FAKE, rows, run
 from tests.app.cli.headless.mutant_runs import measured
-from tests.app.sweep.sweeps import write_add_graph
 from tests.exporters.support import graph, model_of, tensor
 from tests.mutants import mutants
-
-
-def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None:
-    """And sizes that nobody set are assumed and measured."""
-    (work / "text.onnx").write_text("this is no model")
-    whole = (work / "add.onnx").read_bytes()
-    (work / "half.onnx").write_bytes(whole[: len(whole) // 2])
-    write_add_graph(work / "open.onnx", ("N", "height"))
-    code, _, _ = run("--headless", "--models", "*.onnx", *FAKE, "--rounds", "1", "--out", "run")
-    assert code == 1
-    row_by_model = {row["model"]: row for row in rows(work / "run")}
-    assert row_by_model["add.onnx"]["status"] == "ok"
-    open_row = row_by_model["open.onnx"]
-    assert (open_row["status"], open_row["axes"]) == ("ok", "N=1;height=224")
-    for name in ("text.onnx", "half.onnx"):
-        assert row_by_model[name]["status"] == "export_failed"
-        assert name in row_by_model[name]["reason"]
-        assert row_by_model[name]["latency_p50_us"] == ""
-
 
 LENGTHS = Lengths(
     1, 60.0, Limits(0.4, 1.0, 20, warmup_min_s=0.05, warmup_max_s=0.1, warmup_min_iterations=10)
