@@ -101,11 +101,12 @@ def undisturbed(
 
 @dataclass(frozen=True, slots=True)
 class TypicalClock:
-    """The clock that was typical of the rounds, and the p50 at it."""
+    """The clock that was typical of the rounds, and the p50 at it, also that of each round."""
 
     clock_mhz: float
     p50: float
     interval: Interval | None
+    by_round: tuple[float, ...]
 
 
 def at_typical_clock(
@@ -128,7 +129,7 @@ def at_typical_clock(
         return None
     own = cycles / clock_mhz
     interval = interval_between(own, confidence, round_correlation(own, starts_s).inflation)
-    return TypicalClock(clock_mhz, typical(own), interval)
+    return TypicalClock(clock_mhz, typical(own), interval, tuple(own.tolist()))
 
 
 def _alone(

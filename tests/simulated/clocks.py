@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from app.analysis.comparison.measured_case import MeasuredCase
+from app.analysis.comparison.pairing import Pair, RunVariations
+from app.cases.case import Case
+from app.cases.column import Value
 from app.stats.core_state import CoreRound, at_typical_clock, undisturbed
 from app.stats.intervals import interval_between, round_correlation, typical
 from app.stats.quantiles import CONFIDENCE
+from app.stats.verdict import RoundPairs, judge_rounds
 from tests.simulated.machines import autoregressive
 
 ROUNDS, BLOCKS, PERIOD = 8, 100, 180
@@ -85,20 +91,43 @@ class Counted(NamedTuple):
     held: int
 
 
+def _rounds(
+    rng: np.random.Generator, clock: Clock, work: Work, lower: float = 0.0, more: float = 0.0
+) -> list[CoreRound]:
+    """Of one run, at a clock and of a work whose logarithms are so much lower and more."""
+    course = clock(rng).reshape(ROUNDS, PERIOD)[:, :BLOCKS] - lower
+    own = work.own * rng.standard_normal(ROUNDS) + 0.15 * (rng.random(ROUNDS) < work.slow)
+    runs = more - work.slope * course + own[:, None] + 0.01 * rng.standard_normal(course.shape)
+    measured_mhz = 4000.0 * np.exp(course + 0.0015 * rng.standard_normal(course.shape))
+    return [
+        CoreRound(25_000.0 * np.exp(logs), np.arange(BLOCKS), mhz, np.empty(0))
+        for logs, mhz in zip(runs, measured_mhz, strict=True)
+    ]
+
+
+def apart(clock: Clock, work: Work, more: float, tries: int, seed: int) -> Counter[str]:
+    """The verdicts of two runs, the second at a clock up to 12 % lower, with so much more work; of
+    those that have a p50 in cycles both."""
+    rng, row = np.random.default_rng(seed), dict[str, Value](host="", clock="wall")
+    starts_s, comparisons = [18.0 * n for n in range(ROUNDS)], list[RoundPairs | None]()
+    for _ in range(tries):
+        lower = rng.uniform(0.0, 0.12)
+        runs = _rounds(rng, clock, work), _rounds(rng, clock, work, lower, math.log1p(more))
+        found = [at_typical_clock(rounds, starts_s) for rounds in runs]
+        sides = [MeasuredCase(Case("net", "fake"), row, None, at_clock=one) for one in found]
+        if all(found):
+            pair = Pair("", *sides)
+            comparisons.append(pair.rounds("p50", RunVariations(cpus={"": "one"}), False))
+    return Counter(judge_rounds([one], 0.02)[0].word for one in comparisons)
+
+
 def counted(clock: Clock, work: Work, tries: int, seed: int, rounds: int = ROUNDS) -> Counted:
     """The interval is of the p50 at the typical clock, of whichever is quoted."""
     rng = np.random.default_rng(seed)
     followed, held = 0, list[bool]()
+    starts_s = [18.0 * n for n in range(rounds)]
     for _ in range(tries):
-        course = clock(rng).reshape(ROUNDS, PERIOD)[:, :BLOCKS]
-        own = work.own * rng.standard_normal(ROUNDS) + 0.15 * (rng.random(ROUNDS) < work.slow)
-        runs = -work.slope * course + own[:, None] + 0.01 * rng.standard_normal(course.shape)
-        measured_mhz = 4000.0 * np.exp(course + 0.0015 * rng.standard_normal(course.shape))
-        seen = [
-            CoreRound(25_000.0 * np.exp(logs), np.arange(BLOCKS), mhz, np.empty(0))
-            for logs, mhz in zip(runs[:rounds], measured_mhz, strict=False)
-        ]
-        starts_s = [18.0 * n for n in range(rounds)]
+        seen = _rounds(rng, clock, work)[:rounds]
         found = at_typical_clock(seen, starts_s)
         followed += found is not None
         p50s = np.array([np.median(one.times) for one in seen])

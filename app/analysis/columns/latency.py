@@ -79,7 +79,7 @@ class Levels(OfSamples, heading="Speeds of the machine"):
             samples.clock in TIMING and (samples.shapes is None or sets > 1) for samples in timed
         ):
             return {}
-        core = _core_rounds(sampled)
+        core = core_rounds(sampled)
         alone = undisturbed(core, sampled.starts_s, sampled.confidence)
         windows = [window_medians(in_time_order(samples).service_ns, sets) for samples in timed]
         speed = alone or speeds(windows, sampled.confidence)
@@ -109,7 +109,7 @@ def _p50_values(name: str, p50_ns: float, interval_ns: Interval | None) -> Row:
     return values
 
 
-def _core_rounds(sampled: SampledCase) -> list[CoreRound]:
+def core_rounds(sampled: SampledCase) -> list[CoreRound]:
     """With what was measured of the core beside them; empty where a round lacks it, or where
     several lanes ran, of which one was measured."""
     rounds = list[CoreRound]()

@@ -25,7 +25,7 @@ from app.analysis.columns.environment import (
 from app.analysis.columns.families import COMPARING, FAMILIES, fill_row
 from app.analysis.columns.family import CaseData, OfSamples, SampledCase
 from app.analysis.columns.identity import as_imported
-from app.analysis.columns.latency import block_rate, rates_by_round
+from app.analysis.columns.latency import Levels, block_rate, core_rounds, rates_by_round
 from app.analysis.columns.precision import target_rounds
 from app.analysis.columns.reference_cases import is_multiplied
 from app.analysis.columns.table import NAMES, percentile_columns
@@ -40,6 +40,7 @@ from app.run_folder.copies import Copies
 from app.run_folder.files import new_digest
 from app.run_folder.run import Run, read_records
 from app.run_folder.statistics_store import StatisticsStore, shared
+from app.stats.core_state import TypicalClock, at_typical_clock
 from app.stats.levels import turn_medians
 from app.stats.summary import Rate, Summary, summarise
 from exporters.diagnostics import Diagnostic
@@ -72,7 +73,7 @@ _PROGRAM = (
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
     """What a case's timed rounds give: the statistics, columns by family, diagnostics of
-    these, how much each of them did in a second, and its turns."""
+    these, how much each of them did in a second, its turns, and the p50 at one clock."""
 
     summary: Summary | None
     blocks: Rate | None
@@ -80,6 +81,7 @@ class RowStatistics:
     disturbed: tuple[Diagnostic, ...]
     rates: tuple[float, ...]
     turns: tuple[Turns | None, ...]
+    at_clock: TypicalClock | None
 
 
 @cache
@@ -127,7 +129,10 @@ def statistics_of(
         case, blocks, summary, timed_rounds[-1].concurrency if timed_rounds else 0
     )
     turns = tuple(turns_of(run, result) for result in timed_rounds)
-    return RowStatistics(summary, blocks, columns, tuple(disturbances), rates, turns)
+    at_clock = None
+    if columns[Levels.__name__].get("typical_clock_mhz"):
+        at_clock = at_typical_clock(core_rounds(sampled), starts_s, sampled.confidence)
+    return RowStatistics(summary, blocks, columns, tuple(disturbances), rates, turns, at_clock)
 
 
 def turns_of(run: Run, result: RoundResult) -> Turns | None:
@@ -236,6 +241,7 @@ class Rows:
             run.turn_of(case),
             dict(zip(numbers, rates, strict=True)) if len(numbers) == len(rates) else {},
             {n: turns for n, turns in zip(numbers, summed.turns, strict=False) if turns},
+            summed.at_clock,
         )
 
     def summary(self, run: Run, case: Case) -> Summary | None:

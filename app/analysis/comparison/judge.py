@@ -38,12 +38,13 @@ Unit = Literal["us", "per_s"]
 @dataclass(frozen=True, slots=True)
 class Sides:
     """One figure of both cases in its `unit`, and its verdict: of a throughput the ratio above 1
-    is faster, of a latency that below 1."""
+    is faster, of a latency that below 1. Of numbers of cycles, times at one clock of the core."""
 
     first: float
     second: float
     verdict: Verdict
     unit: Unit = "us"
+    clock_mhz: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -165,24 +166,27 @@ def judge_pairs(
     """A verdict for every figure of `names` that both sides of a pair have.
 
     In turn, rounds of the same number are one observation, but where the two are of different
-    hosts or merged runs. What was not measured in turn is judged with what runs differ by, and
-    what only the clock of the cores changed is told so.
+    hosts or merged runs. What was not measured in turn is judged with what runs differ by: the p50
+    in cycles where both sides have it, and of the rest what only the clock changed is told so.
     """
-    figures: list[tuple[int, str, float, float]] = []
+    figures: list[tuple[int, str, float, float, float | None]] = []
     comparisons: list[RoundPairs | None] = []
     confidences: list[float] = []
     for place, pair in enumerate(pairs):
         for name in names:
-            a, b = pair.first.value(name), pair.second.value(name)
+            a, b, clock_mhz = pair.first.value(name), pair.second.value(name), None
+            if not in_turn and (clocks := pair.clocks(name, variations)):
+                clock_mhz = clocks[0].clock_mhz
+                a, b = (c.p50 * c.clock_mhz / clock_mhz / 1e3 for c in clocks)
             if a is not None and b is not None:
-                figures.append((place, name, a, b))
+                figures.append((place, name, a, b, clock_mhz))
                 comparisons.append(pair.rounds(name, variations, in_turn))
                 confidences.append(confidence_of((pair.first, pair.second)))
     verdicts = judge_rounds(comparisons, band, confidences)
     by_pair: dict[int, dict[str, Sides]] = {}
-    for (place, name, a, b), verdict in zip(figures, verdicts, strict=True):
+    for (place, name, a, b, clock_mhz), verdict in zip(figures, verdicts, strict=True):
         pair = pairs[place]
-        result = verdict if in_turn else _adjust_for_clock(pair, verdict, band)
+        result = verdict if in_turn or clock_mhz else _adjust_for_clock(pair, verdict, band)
         result = result if in_turn else _adjust_for_load(pair, result, variations)
         result = adjust_for_gpu_clock(pair, result)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= MINIMUM_ROUNDS:
@@ -190,7 +194,7 @@ def judge_pairs(
         unit: Unit = "us"
         if name in HIGHER_IS_BETTER:
             result, unit = _invert_verdict(result), "per_s"
-        by_pair.setdefault(place, {})[name] = Sides(a, b, result, unit)
+        by_pair.setdefault(place, {})[name] = Sides(a, b, result, unit, clock_mhz)
     return tuple(
         ComparedCase(
             pairs[place].second.case.case_id,

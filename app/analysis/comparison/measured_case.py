@@ -11,6 +11,7 @@ from app.cases.dimensions import MATCHING, value_label
 from app.cases.objectives import JUDGED, THROUGHPUT
 from app.formatting.case_labels import model_labels, unusual_options
 from app.run_folder.run import Run
+from app.stats.core_state import TypicalClock
 from app.stats.estimates import Estimate
 from app.stats.quantiles import CONFIDENCE, ratio_resolution
 from app.stats.summary import Summary
@@ -30,7 +31,7 @@ class MeasuredCase:
     it is known. Rounds of cases of one `turn` alternated on one machine (`Run.turn_of`). `rates`
     are how many runs, or queries, a second of each round held, all its lanes together, by the
     round's number; empty where a scenario has no throughput. `turns` are those of the rounds that
-    were measured in turns with others."""
+    were measured in turns with others, `at_clock` is the p50 at the core's typical clock."""
 
     case: Case
     row: Row
@@ -40,6 +41,7 @@ class MeasuredCase:
     turn: str = ""
     rates: Mapping[int, float] = field(default_factory=dict)
     turns: Mapping[int, Turns] = field(default_factory=dict)
+    at_clock: TypicalClock | None = None
 
     def value_us(self, name: str) -> float | None:
         """A percentile of a typical process, in microseconds; None where it is absent."""

@@ -7,6 +7,7 @@ tail nothing is known.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,7 @@ from app.cases.objectives import HIGHER_IS_BETTER
 from app.cases.round import TIMED_IN
 from app.cases.units import percentile_of
 from app.machine.installed_runtimes import options_of
+from app.stats.core_state import TypicalClock
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.levels import ratio_in_turns, ratios_by_state
 from app.stats.verdict import STATED, RoundPairs, RunVariation, pair_rounds
@@ -24,6 +26,11 @@ from runtimes.registry import parse_spec
 from runtimes.session.host import CALL
 
 _MIDDLE = 50.0
+_P50, CYCLES = "p50", "cycles"
+_OFF_CLOCK = 0.2
+"""Of what two clocks differ by: work that waits for memory may follow the clock in part."""
+_STATED_IN_CYCLES = RunVariation(0.025, math.inf, "stated")
+"""Of the p50 in cycles of a core that was not shared."""
 Key = tuple[str, str, str, str, str]
 """A case, a percentile, a clock, a host and its processor."""
 
@@ -69,6 +76,15 @@ class Pair:
     first: MeasuredCase
     second: MeasuredCase
 
+    def clocks(self, name: str, variations: RunVariations) -> tuple[TypicalClock, ...]:
+        """The p50s of both at typical clocks, where they are compared as numbers of cycles: those
+        of sides that were measured apart on one processor. None where a side has no such p50."""
+        first, second = self.first.at_clock, self.second.at_clock
+        host = str(self.second.row["host"] or "")
+        if name != _P50 or not first or not second or host not in variations.cpus:
+            return ()
+        return (first, second) if str(self.first.row["host"] or "") == host else ()
+
     @property
     def alternated(self) -> bool:
         """Whether rounds of one number were measured in turn, on one machine."""
@@ -84,6 +100,13 @@ class Pair:
         resolution = clock_resolution(self.first, self.second, name)
         if in_turn and self.alternated:
             return self._in_turns(name, a, b, resolution)
+        if clocks := self.clocks(name, variations):
+            first, second = clocks
+            ratio = second.clock_mhz / first.clock_mhz
+            in_cycles = variations.of(self.first, self.second, CYCLES) or _STATED_IN_CYCLES
+            at_first = tuple(ratio * p50 for p50 in second.by_round)
+            off = _OFF_CLOCK * abs(math.log(ratio))
+            return RoundPairs(first.by_round, at_first, False, CYCLES, off, in_cycles)
         variation = variations.of(self.first, self.second, name)
         if self.second.row["clock"] == "simulated":
             variation = None

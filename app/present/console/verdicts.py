@@ -201,12 +201,16 @@ def _rows(comparison: Comparison) -> Iterator[tuple[Cell | str, ...]]:
         for name, sides in case.percentiles.items():
             yield (
                 case.label + _FED_OTHERWISE * bool(case.fed_otherwise),
-                percentile_label(name),
+                percentile_label(name) + _at_clock(sides),
                 Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
                 Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
                 _ratio_cell(sides),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )
+
+
+def _at_clock(sides: Sides) -> str:
+    return f" at {sides.clock_mhz / 1e3:.2f} GHz" if sides.clock_mhz else ""
 
 
 _FED_OTHERWISE = " !"
@@ -259,6 +263,7 @@ def _sides(sides: Sides) -> dict[str, Any]:
     return {
         f"first_{sides.unit}": sides.first,
         f"second_{sides.unit}": sides.second,
+        "clock_mhz": sides.clock_mhz,
         "ratio": sides.ratio,
         "ratio_ci_low": interval.low if interval else None,
         "ratio_ci_high": interval.high if interval else None,

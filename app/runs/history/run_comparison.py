@@ -17,6 +17,7 @@ from app.analysis.comparison.judge import (
 )
 from app.analysis.comparison.measured_case import COMPARED, MeasuredCase
 from app.analysis.comparison.pairing import (
+    CYCLES,
     Key,
     Pair,
     RunVariations,
@@ -25,7 +26,7 @@ from app.analysis.comparison.pairing import (
     timing_obstacle,
 )
 from app.cases.case import identity_of, pairing_keys
-from app.cases.column import number_of
+from app.cases.column import Row, number_of
 from app.cases.errors import PlanError, ResultsError
 from app.cases.objectives import BAND, THROUGHPUT
 from app.cases.process_settings import ProcessSettings
@@ -44,7 +45,7 @@ def past_variations(
     """By case and figure how far the runs of a history differ, those that are `excluded_ids` left
     out: two runs say nothing of their own difference. `names` are the figures that are asked
     for."""
-    row_figures = [name for name in names if name not in PERCENTILES]
+    row_figures = [CYCLES, *(name for name in names if name not in PERCENTILES)]
     return _past_variations(history, excluded_ids) | _past_variations_of_rows(
         history, excluded_ids, row_figures
     )
@@ -104,13 +105,18 @@ def _past_variations_of_rows(
             host = str(row["host"] or "")
             cpu = str(run.environment_of(host).get("cpu") or "")
             for name in names:
-                column = "throughput_per_s" if name == THROUGHPUT else f"latency_{name}_us"
-                value = number_of(row.get(column)) if is_well(row) else None
-                if value:
+                if is_well(row) and (value := _figure_of(row, name)):
                     key = (identity_of(case), name, str(row["clock"] or ""), host, cpu)
                     logs.setdefault(key, []).append(math.log(value))
     variations = {key: from_history(values) for key, values in logs.items()}
     return {key: variation for key, variation in variations.items() if variation is not None}
+
+
+def _figure_of(row: Row, name: str) -> float | None:
+    if name == CYCLES:
+        p50_us, mhz = (number_of(row.get(f"typical_clock_{part}")) for part in ("p50_us", "mhz"))
+        return p50_us * mhz if p50_us and mhz else None
+    return number_of(row.get("throughput_per_s" if name == THROUGHPUT else f"latency_{name}_us"))
 
 
 def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:

@@ -18,6 +18,7 @@ from tests.simulated.clocks import (
     STEADY,
     WAITS,
     WORK,
+    apart,
     counted,
     shared,
 )
@@ -34,6 +35,16 @@ def test_the_interval_holds_the_p50_at_the_clock_that_it_is_of(clock: str, work:
     for rounds in (3, 5, 8):
         found = counted(CLOCKS[clock], ANY_WORK[work], TRIES, seed, rounds)
         assert found.held >= 0.9 * TRIES
+
+
+@pytest.mark.parametrize("work", ANY_WORK)
+def test_two_runs_at_other_clocks_differ_in_cycles_by_their_work_alone(work: str) -> None:
+    clock, seed = CLOCKS["three levels"], zlib.crc32(work.encode())
+    same = apart(clock, ANY_WORK[work], 0.0, TRIES, seed)
+    assert same["slower"] + same["faster"] <= max(2.0, 0.05 * same.total())
+    if work in WORK and not WORK[work].slow:
+        more = apart(clock, WORK[work], 0.2, TRIES, seed)
+        assert more["slower"] >= 0.9 * more.total() >= 0.5 * TRIES
 
 
 @pytest.mark.parametrize("work", WORK)

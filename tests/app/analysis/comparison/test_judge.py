@@ -21,6 +21,7 @@ from app.analysis.comparison.pairing import (
 )
 from app.cases.case import Case, identity_of
 from app.cases.column import Row
+from app.stats.core_state import TypicalClock
 from app.stats.quantiles import Interval
 from app.stats.verdict import (
     CLOCK_CHANGED,
@@ -62,6 +63,37 @@ def verdict_of(
     variations = RunVariations(known, {"here": "a processor"}, {"here": cores})
     (case,) = judge_pairs([Pair("mlp", first, second)], 0.02, in_turn, [name], variations)
     return case.percentiles[name].verdict
+
+
+def at(clock_mhz: float, cycles: float) -> TypicalClock:
+    """Of four rounds."""
+    p50_ns = cycles / clock_mhz
+    by_round = tuple(p50_ns * (1.0 + k / 1e3) for k in range(4))
+    return TypicalClock(clock_mhz, p50_ns, None, by_round)
+
+
+@pytest.mark.parametrize(
+    ("second_mhz", "more", "word"),
+    [(2700.0, 1.0, "undecided"), (2700.0, 1.2, "slower"), (3300.0, 0.8, "faster")],
+)
+def test_runs_at_other_clocks_are_compared_in_cycles(
+    tmp_path: Path, second_mhz: float, more: float, word: str
+) -> None:
+    first, second = (
+        replace(side, row={**side.row, "host": "here"}, cpu_mhz=mhz, at_clock=at(mhz, cycles))
+        for side, mhz, cycles in zip(
+            sides_of(tmp_path, 1.5), (3000.0, second_mhz), (3e8, more * 3e8), strict=True
+        )
+    )
+    variations = RunVariations(cpus={"here": "a processor"})
+    (case,) = judge_pairs([Pair("mlp", first, second)], 0.02, False, ["p50"], variations)
+    sides = case.percentiles["p50"]
+    assert [sides.first, sides.second] == pytest.approx([100.0, 100.0 * more])
+    assert (sides.clock_mhz, sides.verdict.word) == (3000.0, word)
+    assert sides.verdict.variation is not None and sides.verdict.variation.source == "stated"
+    elsewhere = RunVariations(cpus={"there": "a processor"})
+    (case,) = judge_pairs([Pair("mlp", first, second)], 0.02, False, ["p50"], elsewhere)
+    assert case.percentiles["p50"].clock_mhz is None and case.percentiles["p50"].second > 140.0
 
 
 @pytest.mark.parametrize(

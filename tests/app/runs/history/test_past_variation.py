@@ -9,9 +9,13 @@ from typing import Any, cast
 
 import pytest
 
+from app.analysis.comparison.pairing import CYCLES
+from app.cases.case import identity_of
+from app.cases.column import Row
 from app.cli.interface.run import compare
 from app.runs.history.past_runs import PastRun
-from app.runs.history.trends import Point
+from app.runs.history.run_comparison import past_variations
+from app.runs.history.trends import History, Point
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.cli.headless.batch import run
 from tests.app.present.console.telling import told
@@ -50,6 +54,20 @@ def test_runs_beside_the_two_say_by_how_much_runs_differ(
     assert {*figures} == {*names}
     assert {figure["run_variation_from"] for figure in figures.values()} == {"history"}
     assert "p50" not in names or {entry["verdict"] for entry in figures.values()} == {"slower"}
+
+
+def test_the_p50_in_cycles_has_a_history_of_its_own() -> None:
+    """Whatever the clocks were; a run without a typical clock has no part in it."""
+    clocks = (3000.0, 2800.0, 2500.0, None)
+    cells: Row = {"status": "ok", "valid": True, "host": "here", "clock": "wall"}
+    runs = tuple(
+        PastRun(Path(), str(number), "", {"here": {"cpu": "one"}}, ((CASE, row),))
+        for number, mhz in enumerate(clocks)
+        for row in [{**cells, "typical_clock_mhz": mhz, "typical_clock_p50_us": 3e5 / (mhz or 1.0)}]
+    )
+    key = identity_of(CASE), CYCLES, "wall", "here", "one"
+    variation = past_variations(History("", 0.02, runs, (), ()), set())[key]
+    assert variation.freedom == 2 and variation.deviation < 0.011, "the least that is assumed"
 
 
 def test_runs_of_another_machine_are_no_history(tmp_path: Path, compared: Compared) -> None:
