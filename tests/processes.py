@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from exporters.codec import to_json
 
 Ended = subprocess.CompletedProcess[str]
 
@@ -18,3 +21,11 @@ def ended(*command: str | Path, check: bool = False, **settings: Any) -> Ended:
 def python(*arguments: str | Path, check: bool = False, **settings: Any) -> Ended:
     """This interpreter with other arguments, once it has ended."""
     return ended(sys.executable, *arguments, check=check, **settings)
+
+
+def answer_of(module: str, job: object, **settings: Any) -> dict[str, Any]:
+    """The last line of a worker of ours that was given this job."""
+    line = json.dumps(to_json(job)) + "\n"
+    process = python("-m", module, check=True, input=line, **settings)
+    answer: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return answer

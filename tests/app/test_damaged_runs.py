@@ -212,16 +212,12 @@ def test_known_damage_is_told_by_every_reader(kind: str, whole: Path, tmp_path: 
     assert not list(_faults_of(run, whole, tmp_path, tuple(READERS)))
 
 
-def test_a_history_goes_on_without_what_is_damaged(
-    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from app.__main__ import main
-
+def test_a_history_goes_on_without_what_is_damaged(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, tmp_path / "runs" / "whole")
     shutil.copytree(whole, tmp_path / "runs" / "linked")
     _in_manifest(run_id="another")(tmp_path / "runs" / "linked")
     _dangling(tmp_path / "runs" / "linked")
     for seed in range(20):
         damaged_copy(whole, tmp_path / "runs" / f"damaged{seed}", seed)
-    assert main(["history", str(tmp_path / "runs")]) == 0
-    assert "series of" in capsys.readouterr().out
+    code, out, _ = batch("history", str(tmp_path / "runs"))
+    assert code == 0 and "series of" in out

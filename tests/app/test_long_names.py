@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
+from tests.app.cli.headless.batch import run
 
 LONG = "x" * 300
 
@@ -22,14 +22,11 @@ LONG = "x" * 300
     ids=lambda words: words[-2],
 )
 def test_a_path_that_is_too_long_is_one_sentence(
-    words: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(list(words)) == 2
-    errors = capsys.readouterr().err.splitlines()[-1]
-    assert "too long" in errors
-    assert ": " in errors.removeprefix("graphlap: "), "there is a remedy"
+    code, _, errors = run(*words)
+    sentence = errors.splitlines()[-1]
+    assert code == 2 and "too long" in sentence
+    assert ": " in sentence.removeprefix("graphlap: "), "there is a remedy"
     assert not any(tmp_path.iterdir())

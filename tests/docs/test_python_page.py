@@ -48,11 +48,6 @@ def test_ten_programs_do_their_tasks_in_ten_lines_each(tmp_path: Path) -> None:
         onnx.save(network(width), tmp_path / path)
     for program in PROGRAMS:
         # From standard input, as in a notebook: no source file.
-        process = python(
-            "-",
-            input=program,
-            cwd=tmp_path,
-            env={**os.environ, "GRAPHLAP_CONFIG": "none"},
-            timeout=300,
-        )
+        environment = {**os.environ, "GRAPHLAP_CONFIG": "none"}
+        process = python("-", input=program, cwd=tmp_path, env=environment, timeout=300)
         assert process.returncode == 0, f"{program}\n{process.stderr}"

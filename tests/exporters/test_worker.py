@@ -244,12 +244,8 @@ def _run(
     command: Sequence[str | Path], path: object, cwd: Path | None = None, stdin_text: str = ""
 ) -> Ended:
     """A child whose user has `path` as PYTHONPATH."""
-    return ended(
-        *command,
-        input=stdin_text,
-        cwd=cwd,
-        env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(path)}),
-    )
+    environment = install_layout.child_environment({**os.environ, "PYTHONPATH": str(path)})
+    return ended(*command, input=stdin_text, cwd=cwd, env=environment)
 
 
 def _exported(request: ExportRequest, path: Path, cwd: Path) -> str:

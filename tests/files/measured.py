@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from app.__main__ import main
 from tests.app.brief import brief_rounds
+from tests.app.cli.headless.batch import rows as rows_of_run
 from tests.files import language, quantised, structure, values
 from tests.files.kinds import Kind
 
@@ -32,11 +32,9 @@ def measured(kinds: Sequence[Kind], runtimes: Sequence[str], folder: Path) -> Ro
     with brief_rounds(), redirect_stdout(console_output), redirect_stderr(console_output):
         main(["run", str(folder / PLAN), "--out", str(run)])
     assert (run / "results.full.csv").is_file(), console_output.getvalue()
-    with (run / "results.full.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     names = {str(path): name for name, path in paths.items()}
     rows_by_kind: dict[str, dict[str, Mapping[str, str]]] = {kind.name: {} for kind in kinds}
-    for row in rows:
+    for row in rows_of_run(run):
         rows_by_kind[names[row["model"]]][row["runtime"]] = row
     return rows_by_kind
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.app.cli.headless.batch import rows
 from tests.installed.environment import Environment
 
 ABSENT = ("torch", "onnxscript", "PySide6", "pyqtgraph", "pandas", "pyarrow", "sklearn", "openvino")
@@ -57,11 +57,10 @@ def test_an_onnx_file_is_measured_and_checked(
         cwd=tmp_path,
     )  # fmt: skip
     assert process.returncode == 0, process.stdout + process.stderr
-    with (tmp_path / "run" / "results.full.csv").open(newline="", encoding="utf-8") as file:
-        rows = {row["runtime"]: row for row in csv.DictReader(file)}
-    assert rows.keys() == {"ort-cpu", "fpga:v80"}
-    assert {row["status"] for row in rows.values()} == {"ok"}
-    assert {row["output_ok"].lower() for row in rows.values()} == {"true"}
+    by_runtime = {row["runtime"]: row for row in rows(tmp_path / "run")}
+    assert by_runtime.keys() == {"ort-cpu", "fpga:v80"}
+    assert {row["status"] for row in by_runtime.values()} == {"ok"}
+    assert {row["output_ok"].lower() for row in by_runtime.values()} == {"true"}
 
 
 def test_what_is_missing_is_said_with_the_extra_that_brings_it(
@@ -71,13 +70,12 @@ def test_what_is_missing_is_said_with_the_extra_that_brings_it(
         "graphlap", *SWEEP, "--models", "mlp", "--runtimes", "ort-cpu,torch-cpu,openvino-cpu",
         "--out", "run", cwd=tmp_path,
     )  # fmt: skip
-    with (tmp_path / "run" / "results.full.csv").open(newline="", encoding="utf-8") as file:
-        rows = {row["runtime"]: row for row in csv.DictReader(file)}
-    assert {row["status"] for row in rows.values()} == {"unavailable"}, process.stderr
-    assert "mlp is a torch module" in rows["ort-cpu"]["reason"]
-    assert "pip install 'graphlap[torch]'" in rows["ort-cpu"]["reason"]
-    assert "pip install 'graphlap[torch]'" in rows["torch-cpu"]["reason"]
-    assert "pip install 'graphlap[openvino]'" in rows["openvino-cpu"]["reason"]
+    by_runtime = {row["runtime"]: row for row in rows(tmp_path / "run")}
+    assert {row["status"] for row in by_runtime.values()} == {"unavailable"}, process.stderr
+    assert "mlp is a torch module" in by_runtime["ort-cpu"]["reason"]
+    assert "pip install 'graphlap[torch]'" in by_runtime["ort-cpu"]["reason"]
+    assert "pip install 'graphlap[torch]'" in by_runtime["torch-cpu"]["reason"]
+    assert "pip install 'graphlap[openvino]'" in by_runtime["openvino-cpu"]["reason"]
 
 
 @pytest.mark.parametrize(

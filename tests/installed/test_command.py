@@ -5,9 +5,9 @@ Each test stands in such a folder, and PYTHONPATH names another one.
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
+from tests.app.cli.headless.batch import rows
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
 from tests.installed.environment import Environment
@@ -53,15 +53,14 @@ def test_a_sweep_is_measured_on_every_runtime(
     tables = [path.read_text("utf-8") for path in (hostile / "run" / "operators").iterdir()]
     assert any("node_linear" in table for table in tables)
     assert "GFLOP/s" in process.stdout
-    with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert sorted((row["model"], row["runtime"]) for row in rows) == sorted(
+    measured = rows(hostile / "run")
+    assert sorted((row["model"], row["runtime"]) for row in measured) == sorted(
         [
             *(("dense_128_32", name) for name in ("ort-cpu", "openvino-cpu", "fpga:v80")),
             (f"{factory}:build", "torch-cpu"),
         ]
     )
-    for row in rows:
+    for row in measured:
         assert row["status"] == "ok", row
         assert row["clock"] == ("simulated" if row["runtime"] == "fpga:v80" else "wall")
         assert int(row["iterations"]) > 100
@@ -81,8 +80,7 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
         PYTHONPATH=pythonpath,
     )
     assert process.returncode == 0, process.stdout + process.stderr
-    with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        (row,) = csv.DictReader(file)
+    (row,) = rows(hostile / "run")
     assert row["engine_path"].startswith(str(tmp_path / "there"))
     assert row["call_path"].endswith("timed in C")
 

@@ -32,6 +32,7 @@ def cuda_graph(request: pytest.FixtureRequest) -> bool:
 from tests.runtimes.stand_ins.fixtures import (  # noqa: E402
     driver,  # noqa: F401
     driver_library,  # noqa: F401
+    gpu,  # noqa: F401
     tensorrt,  # noqa: F401
     tensorrt_rtx,  # noqa: F401
 )

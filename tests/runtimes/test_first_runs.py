@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from ctypes import byref, c_void_p
 
 import pytest
@@ -43,13 +42,6 @@ class RecordingLane(HostLane):
         self._gpu._c.cuStreamEndCapture(self._stream, byref(graph))
         self._gpu.device_buffer(64)
         self._recording.graph = graph
-
-
-@pytest.fixture
-def gpu(driver: Driver) -> Iterator[Gpu]:
-    gpu = Gpu(0)
-    yield gpu
-    gpu.close()
 
 
 def run_together(lanes: list[Lane], runs: int = 3) -> None:

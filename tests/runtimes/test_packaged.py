@@ -139,11 +139,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(package: Path, *arguments: str, cwd: Path) -> Ended:
     path = os.pathsep.join([str(ROOT), str(package)])
-    return python(
-        *arguments,
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": path, "GRAPHLAP_CACHE": str(package.parent / "cache")},
-    )
+    own = {"PYTHONPATH": path, "GRAPHLAP_CACHE": str(package.parent / "cache")}
+    return python(*arguments, cwd=cwd, env=os.environ | own)
 
 
 def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.cli import main as command_line
 from app.cli.help import PAGES
 from app.cli.main import as_command
 from app.cli.table import COMMANDS
+from tests.app.cli.headless.batch import run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 from tests.processes import Ended, python
@@ -59,12 +59,10 @@ def test_help_and_lists_import_no_engine_and_no_qt(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("topic", [*(one.name for one in COMMANDS), *PAGES])
-def test_the_help_of_each_command_and_topic_fits_80_columns(
-    topic: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["help", topic]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 5
+def test_the_help_of_each_command_and_topic_fits_80_columns(topic: str) -> None:
+    code, out, _ = run("help", topic)
+    lines = out.splitlines()
+    assert code == 0 and len(lines) > 5
     assert max(map(len, lines)) <= 80
 
 
@@ -121,11 +119,9 @@ def test_words_without_a_command_become_one(
     ],
     ids=" ".join,
 )
-def test_a_misspelt_word_is_answered_with_the_nearest_one(
-    words: list[str], nearest: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    assert nearest in capsys.readouterr().err
+def test_a_misspelt_word_is_answered_with_the_nearest_one(words: list[str], nearest: str) -> None:
+    code, _, errors = run(*words)
+    assert code == 2 and nearest in errors
 
 
 def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.cases.errors import PlanError
 from app.cases.setting import Setting, Switch
 from app.cli.main import as_command
@@ -18,6 +16,7 @@ from app.cli.table import BY_NAME, COMMANDS
 from app.plan.settings.table import SETTINGS, accepted_by
 from exporters.models import catalogue
 from runtimes import registry
+from tests.app.cli.headless.batch import run
 from tests.processes import ended
 
 MEASURE = "--headless --models mlp --runtimes fake"
@@ -56,17 +55,14 @@ def understood(line: str) -> None:
         f"{MEASURE} --list",
     ],
 )
-def test_what_a_command_does_not_read_is_refused(
-    line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_command_does_not_read_is_refused(line: str) -> None:
     """By the command's parser, or before it does anything."""
     try:
         understood(line)
     except PlanError as error:
         assert error.remedy
     else:
-        assert main(shlex.split(line)) == 2
-        assert not capsys.readouterr().out
+        assert run(*shlex.split(line))[:2] == (2, "")
 
 
 SETTLED = [
@@ -84,10 +80,11 @@ def test_nothing_about_the_plan_is_given_again_to_a_run_that_goes_on(setting: Se
 
 
 @pytest.fixture
-def script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
-    assert main(["completion", "bash"]) == 0
+def script(tmp_path: Path) -> Path:
+    code, out, _ = run("completion", "bash")
+    assert code == 0
     path = tmp_path / "graphlap.bash"
-    path.write_text(capsys.readouterr().out, "utf-8")
+    path.write_text(out, "utf-8")
     return path
 
 
@@ -138,15 +135,14 @@ def test_values_come_from_the_tables(
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_can_read_theirs(
-    shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert main(["completion", shell]) == 0
+def test_other_shells_can_read_theirs(shell: str, tmp_path: Path) -> None:
+    code, out, _ = run("completion", shell)
+    assert code == 0
     path = tmp_path / "script"
-    path.write_text(capsys.readouterr().out, "utf-8")
+    path.write_text(out, "utf-8")
     for command in COMMANDS:
-        assert command.name in path.read_text("utf-8")
+        assert command.name in out
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    result = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    result = ended(shell, "-n", path)
     assert (result.returncode, result.stderr) == (0, "")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.cases.errors import PlanError
 from app.machine import release_environments as environments
 from app.machine.installed_runtimes import asked
 from app.machine.release_environments import ReleaseEnvironment, create, release_environments
 from runtimes.base import Available
+from tests.app.cli.headless.batch import run
 from tests.wheels import install_from, write_wheel
 
 
@@ -80,16 +80,13 @@ def test_the_newest_of_a_release_is_installed_written_down_and_made_again(
     subprocess.run([environment.python, "-c", "import numpy"], check=True)
 
 
-def test_the_usable_ones_are_listed_and_examined_by_the_doctor(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_usable_ones_are_listed_and_examined_by_the_doctor() -> None:
     environment = of("1.20")
     create(environment)
     other_python = environment.folder.parent / "onnxruntime-1.20-cpython-29-linux-x86_64"
     other_python.symlink_to(environment.folder)
     assert environments.usable() == (environment,)
-    main(["doctor", "-f", "json"])
-    row = capsys.readouterr().out.partition("onnxruntime@1.20")[2].partition("}")[0]
+    row = run("doctor", "-f", "json")[1].partition("onnxruntime@1.20")[2].partition("}")[0]
     assert environment.python in row and "ort-cpu" in row
     Path(environment.python).unlink()
     assert environments.usable() == ()

@@ -189,14 +189,19 @@ def run_to_end(
     **values: Any,
 ) -> list[Row]:
     """Measure all that the folder lacks, handing each event to `react`; the rows at the end."""
-    deadline = time.monotonic() + DEADLINE_S
     with folder, SweepRun(folder, ENVIRONMENT, place=place, **values) as run:
-        while not run.finished:
-            assert time.monotonic() < deadline
-            for event in run.step(0.1):
-                react(event, run)
-        run.close(0)
+        finish(run, react)
         return run.rows()
+
+
+def finish(run: SweepRun, react: Callable[[Event, SweepRun], object]) -> None:
+    """Measure to the end, within the time that a test has."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not run.finished:
+        assert time.monotonic() < deadline
+        for event in run.step(0.05):
+            react(event, run)
+    run.close(0)
 
 
 def children() -> set[int]:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.cases.column import Row
 from app.machine.placement import on_cores, usable_cores
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.work.local_executor import ThisMachine
 from runtimes.options import OptionValue
+from tests.app.cli.headless.batch import run as batch
 from tests.app.machine.unprivileged import needs_cores, needs_realtime
 from tests.app.sweep.sweeps import children, run_to_end, script, small_plan
 
@@ -50,17 +50,15 @@ def run(folder: Path, realtime: int | None = None, **options: OptionValue) -> Ro
     return row
 
 
-def test_a_row_says_where_it_was_measured_and_a_run_goes_on_only_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_says_where_it_was_measured_and_a_run_goes_on_only_there(tmp_path: Path) -> None:
     row = run(tmp_path)
     assert (row["status"], row["cores"], row["scheduler"]) == ("ok", str(LAST), "other")
     assert row["memory_locked"] is False
     assert "batch_process_on_measured_cores" not in str(row["warning_codes"])
     for again in (["resume"], ["--headless", "--plan"]):
         with on_cores({min(ALL)}):
-            assert main([*again, str(tmp_path / "run")]) == 2
-        assert f"core {LAST} is not allowed to this process" in capsys.readouterr().err
+            code, _, errors = batch(*again, str(tmp_path / "run"))
+        assert code == 2 and f"core {LAST} is not allowed to this process" in errors
 
 
 @needs_realtime

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +44,7 @@ from app.sweep.work.share import ShareWork, folder_name
 from exporters.diagnostics import codes
 from tests.app.cli.headless.batch import SLEEPING
 from tests.app.sweep.remote.processes import between, command_of, is_gone, wait_until
-from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
+from tests.app.sweep.sweeps import finish, write_add_graph
 
 GRAPHS = ("one", "two", "three", "four", "five", "six")
 React = Callable[[Event, SweepRun], object]
@@ -82,13 +81,8 @@ def measure(
     folder: RunFolder, cluster: Cluster, react: React = lambda *_: None
 ) -> tuple[list[Row], list[str]]:
     """The rows at the end, and what was told of the hosts."""
-    deadline = time.monotonic() + DEADLINE_S
     with SweepRun(folder, describe_host(), cluster=cluster) as run:
-        while not run.finished:
-            assert time.monotonic() < deadline
-            for event in run.step(0.05):
-                react(event, run)
-        run.close(0)
+        finish(run, react)
         return run.rows(), list(run.hosts_left_out)
 
 

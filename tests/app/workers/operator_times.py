@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from app.cases.case import Case
 from app.cases.jobs import OperatorJob, OperatorTimes
-from exporters.codec import from_json, to_json
+from exporters.codec import from_json
 from exporters.types import ExportedModel
-from tests.processes import python
+from tests.processes import answer_of
 
 
 def operator_times(model: ExportedModel, case: Case, **environment: str) -> OperatorTimes:
     """What the process tells; `environment` is given to it beside this one's own."""
-    process = python(
-        "-m",
-        "app.capabilities.operators.worker",
-        check=True,
-        input=json.dumps(to_json(OperatorJob(case, model))) + "\n",
-        env=os.environ | environment,
-    )
-    result = json.loads(process.stdout.splitlines()[-1])
+    job = OperatorJob(case, model)
+    result = answer_of("app.capabilities.operators.worker", job, env=os.environ | environment)
     assert result.pop("event") == "result"
     return from_json(OperatorTimes, result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,12 @@ from app.cases.errors import PlanError
 from app.cases.jobs import AccuracyJob, subject_of
 from app.cases.scenario import Scenario
 from app.plan.models import reject_unusable
-from exporters.codec import to_json
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, TensorSpec
 from exporters.worker import export
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 from tests.checkout import ROOT
-from tests.processes import python
+from tests.processes import answer_of
 
 
 @pytest.fixture
@@ -37,15 +35,7 @@ def measured(model: ExportedModel, data: Path | str, runtime: str = "ort-cpu") -
     """The last line of a real accuracy process."""
     case = Case(model.name, runtime, axes=dict.fromkeys(model.axes, 1))
     job = AccuracyJob(subject_of(case, model), model, str(data))
-    run = python(
-        "-m",
-        "app.capabilities.accuracy.worker",
-        check=True,
-        input=json.dumps(to_json(job)) + "\n",
-        cwd=ROOT,
-    )
-    result: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    return result
+    return answer_of("app.capabilities.accuracy.worker", job, cwd=ROOT)
 
 
 @pytest.mark.parametrize("runtime", ["ort-cpu", "openvino-cpu", "fpga:v80"])

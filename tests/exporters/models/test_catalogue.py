@@ -105,10 +105,9 @@ def test_no_tested_image_was_trained_on() -> None:
 
 def test_a_graph_answers_most_unseen_digits_rightly(worker: WorkerProcess) -> None:
     """Guessing is right for one in ten; the graph and the torch module are far beyond it."""
-    reply = worker.ask(ExportRequest("digits_cnn_4"))
-    assert reply.model is not None, reply.reason
+    model = worker.export(ExportRequest("digits_cnn_4"))
     images, labels = data.test_set()
-    session = onnxruntime.InferenceSession(reply.model.path, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
     answers = session.run(["y"], {"x": images})[0].argmax(axis=1)
     assert (answers == labels).mean() > 0.8
 
@@ -131,14 +130,9 @@ def test_training_leaves_the_process_as_it_was(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.rare
 def test_without_scikit_learn_the_rows_say_what_to_install(tmp_path: Path) -> None:
-    run = python(
-        "-c",
-        WITHOUT_SCIKIT_LEARN,
-        check=True,
-        input=json.dumps(to_json(ExportRequest("digits_mlp_8"))) + "\n",
-        cwd=ROOT,
-        env={**os.environ, "GRAPHLAP_CACHE": str(tmp_path)},
-    )
+    line = json.dumps(to_json(ExportRequest("digits_mlp_8"))) + "\n"
+    own = {**os.environ, "GRAPHLAP_CACHE": str(tmp_path)}
+    run = python("-c", WITHOUT_SCIKIT_LEARN, check=True, input=line, cwd=ROOT, env=own)
     reply = from_json(ExportReply, json.loads(run.stdout))
     assert reply.status == "unavailable"
     assert "graphlap[accuracy]" in reply.reason

@@ -24,7 +24,7 @@ from exporters import cache as versions
 from exporters.cache import Done, done
 from exporters.diagnostics import codes
 from exporters.inputs import seeded_inputs
-from exporters.messages import ExportReply, ExportRequest
+from exporters.messages import ExportRequest
 from exporters.models.catalogue import find, names
 from exporters.pytorch import source
 from exporters.pytorch.module import ModuleEvaluator, build, load_weights, save_weights
@@ -50,9 +50,8 @@ MODELS = ["cnn_tiny", "cnn_tiny_seq", "lstm_tiny", "lstm_tiny_seq", "mlp"]
 
 
 def _export(worker: WorkerProcess, name: str, *points: dict[str, int]) -> tuple:
-    reply = worker.ask(ExportRequest(name, points=points))
-    assert reply.model is not None, reply.reason
-    return reply.model, onnx.load(reply.model.path)
+    model = worker.export(ExportRequest(name, points=points))
+    return model, onnx.load(model.path)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -296,8 +295,8 @@ def _mlp_weights() -> dict[str, Tensor]:
     return {name: torch.randn(t.shape, generator=generator) * 0.1 for name, t in state.items()}
 
 
-def _ask(worker: WorkerProcess, weights: Path) -> ExportReply:
-    return worker.ask(ExportRequest("mlp", points=({"batch": 2},), weights=str(weights)))
+def _trained(weights: Path) -> ExportRequest:
+    return ExportRequest("mlp", points=({"batch": 2},), weights=str(weights))
 
 
 def test_the_graph_the_reference_and_torch_have_the_users_weights(
@@ -305,9 +304,7 @@ def test_the_graph_the_reference_and_torch_have_the_users_weights(
 ) -> None:
     path = tmp_path / "trained.safetensors"
     save_file(_mlp_weights(), path)
-    reply = _ask(worker, path)
-    model = reply.model
-    assert model is not None, reply.reason
+    model = worker.export(_trained(path))
     seeded_model = worker.export(ExportRequest("mlp", points=({"batch": 2},)))
     assert seeded_model.sha256 != model.sha256
     path.unlink()
@@ -329,14 +326,14 @@ def test_weights_that_do_not_match_or_are_none_are_named(
     wrong = {**weights, names[0]: torch.zeros(3, 5), "head.bias": torch.zeros(2)}
     del wrong[names[1]]
     save_file(wrong, path)
-    reply = _ask(worker, path)
+    reply = worker.ask(_trained(path))
     assert (reply.status, reply.model) == ("export_failed", None)
     shape = list(weights[names[0]].shape)
     for word in (names[1], "head.bias", f"{names[0]} [3, 5] for {shape}"):
         assert word in reply.reason
     path.write_text("weights")
     for file in (path, tmp_path / "none.safetensors"):
-        assert file.name in _ask(worker, file).reason
+        assert file.name in worker.ask(_trained(file)).reason
 
 
 def test_the_count_of_training_batches_is_no_weight(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,13 +25,6 @@ from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver, shared_library
 
 UNSUPPORTED, ILLEGAL_ADDRESS = 900, 700
-
-
-@pytest.fixture
-def gpu(driver: Driver) -> Iterator[Gpu]:
-    gpu = Gpu(0)
-    yield gpu
-    gpu.close()
 
 
 def test_a_call_that_may_wait_ends_the_capture_of_its_own_thread(gpu: Gpu, driver: Driver) -> None:

@@ -181,14 +181,10 @@ def test_the_schedule_is_the_one_that_is_explained(step: str) -> None:
     states = [list(pair) for pair in cnn_step(3, 128).states]
     subject = {"model": "cnn_small", "path": step, "axes": {}, "states": states, "card": "v80"}
     question: dict[str, Any] = {**subject, "release": "", "options": {}, "gap_us": 20.0}
-    process = python(
-        "-m",
-        "runtimes.fpga",
-        "schedule",
-        "--json",
-        check=True,
-        input=f"{json.dumps(question)}\n{json.dumps(question | {'options': {'tiles': '10'}})}\n",
+    lines = "".join(
+        f"{json.dumps(question | more)}\n" for more in ({}, {"options": {"tiles": "10"}})
     )
+    process = python("-m", "runtimes.fpga", "schedule", "--json", check=True, input=lines)
     assert process.stderr == ""
     answer, refusal = map(json.loads, process.stdout.splitlines())
     # As `explain` tells of the same graph: 183 cycles after a pause, 384 of 24,576 tiles.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections import Counter
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.cli.headless.batch import lines_of
 from tests.checkout import ROOT
 from tests.gpu.checks import CHECKS, Task, tasks
 from tests.gpu.models import Models
@@ -95,8 +95,7 @@ def run(folder: Path, stand_in: str, *arguments: str) -> Ended:
 
 
 def lines(folder: Path) -> list[dict[str, str]]:
-    with (folder / FILE_NAME).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return lines_of(folder / FILE_NAME)
 
 
 def verdicts(folder: Path) -> Counter[str]:

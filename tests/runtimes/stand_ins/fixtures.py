@@ -15,6 +15,7 @@ import pytest
 
 from runtimes.base import Session
 from runtimes.cuda import driver as cuda_driver
+from runtimes.cuda.driver import Gpu
 from runtimes.options import OptionValue, Settings
 from runtimes.tensorrt.build import TENSORRT, TENSORRT_RTX, Package
 from runtimes.tensorrt.runtime import TensorRt
@@ -93,6 +94,13 @@ def driver(driver_library: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dri
     driver.set()
     yield driver
     cuda_driver.library.cache_clear()
+
+
+@pytest.fixture
+def gpu(driver: Driver) -> Iterator[Gpu]:
+    gpu = Gpu(0)
+    yield gpu
+    gpu.close()
 
 
 @pytest.fixture

@@ -81,7 +81,12 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "results.full.csv").open(encoding="utf-8", newline="") as file:
+    return lines_of(folder / "results.full.csv")
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV file by its header."""
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.cli.cache import cache_table, clear_cache
 from app.machine.placement import as_list, usable_cores
 from app.machine.release_environments import PINNED
@@ -22,6 +21,7 @@ from exporters import install_layout
 from exporters.cache import Store
 from runtimes import registry
 from tests.app.machine.unprivileged import give_up
+from tests.app.present.console.telling import told
 from tests.app.sweep.remote.processes import scripted
 from tests.checkout import ROOT
 from tests.processes import python
@@ -139,20 +139,19 @@ Server(*taken_streams(), (), "").serve()
 
 
 def test_hosts_tell_their_devices_and_a_clock_that_is_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "400")  # so that no sentence is folded
     monkeypatch.setenv(COMMAND_VARIABLE, shlex.join(scripted(tmp_path / "ssh.py", AN_HOUR_AHEAD)))
-    assert main(["doctor", "--cluster", "ssh:pi@board"]) == 0
-    output = capsys.readouterr().out
-    assert output.startswith("1 host at ssh:pi@board\n")
+    code, output = told("doctor", "--cluster", "ssh:pi@board")
+    assert code == 0 and output.startswith("1 host at ssh:pi@board\n")
     assert "- the clock of board is 3,600 s ahead of this machine's\n" in output
     assert re.search(r"board +fake +[0-9.]+", output)
     assert re.search(r"board +fpga +.*fpga:v80 \(V80", output)
     assert "this machine has" not in output, "the same release"
-    assert main(["doctor", "--cluster", "local:1"]) == 0
-    assert "clock" not in capsys.readouterr().out
+    code, output = told("doctor", "--cluster", "local:1")
+    assert code == 0 and "clock" not in output
 
 
 @pytest.fixture
@@ -175,19 +174,19 @@ def small_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_of_a_cache_is_told_and_cleared_unless_a_plan_runs(small_cache: Path) -> None:
-    def told(freed_bytes: int | None) -> str:
+    def table(freed_bytes: int | None) -> str:
         return re.sub(" +", " ", as_text([cache_table(freed_bytes)], WIDE))
 
-    assert "freed 0.0 MiB" in told(clear_cache())
+    assert "freed 0.0 MiB" in table(clear_cache())
     assert (small_cache / "engines" / "tensorrt" / "kept.engine").exists()
     assert (small_cache / "environments" / "onnxruntime-1.20").exists()
     for lease in (small_cache / "leases").iterdir():
         lease.unlink()  # as if the process that needs the export had ended
-    text_before = told(None)
+    text_before = table(None)
     for line in ("engines 5.0 MiB", "exports 1\nfiles 1\n", "environments 1\n"):
         assert line in text_before
     assert "releases 2.0 MiB onnxruntime-1.20, not in" in text_before
-    text = told(clear_cache())
+    text = table(clear_cache())
     assert "freed 10.0 MiB" in text and "exports 0\nfiles 0\n" in text
     assert not (small_cache / "engines").exists()
     assert not (small_cache / "environments" / "onnxruntime-1.20").exists()

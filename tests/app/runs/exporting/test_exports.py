@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
@@ -26,6 +25,8 @@ from app.run_folder.run import Run
 from app.runs.exporting.tables import join_cells, number_cells, word_cells
 from app.runs.reader import read_run
 from app.runs.verify import verify
+from tests.app.cli.headless.batch import lines_of
+from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.runs import CASE, manifest_of, record
 from tests.limits import file_size_limit
 
@@ -61,10 +62,8 @@ def made(run: Run, name: str) -> list[Path]:
 def test_csv_has_every_iteration_with_its_times_and_its_latency(run: Run) -> None:
     full, results, samples = made(run, "csv")
     assert (results.name, full.name) == ("results.csv", "results.full.csv")
-    with results.open(newline="", encoding="utf-8") as file:
-        assert [row["status"] for row in csv.DictReader(file)] == ["ok", "crashed", "ok"]
-    with samples.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    assert [row["status"] for row in lines_of(results)] == ["ok", "crashed", "ok"]
+    rows = lines_of(samples)
     case_rows = [row for row in rows if row["case_id"] == CASE.case_id]
     assert [row["phase"] for row in case_rows] == ["warmup"] * 2 + ["measured"] * 6
     assert [float(row["latency_ns"]) / 1e3 for row in case_rows] == [9999.0] * 2 + [
@@ -150,7 +149,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_export_replaces_a_link_and_never_follows_it(
-    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, name: str
 ) -> None:
     """A link in the place of its folder is refused."""
     files = made(read_run(folder), name)
@@ -169,8 +168,8 @@ def test_an_export_replaces_a_link_and_never_follows_it(
     if kind is not None:
         (folder / kind).rename(tmp_path / "outside")
         (folder / kind).symlink_to(tmp_path / "outside")
-        assert main(["export", "-f", name, str(folder)]) == 2
-        assert str(folder / kind) in capsys.readouterr().err
+        code, _, errors = batch("export", "-f", name, str(folder))
+        assert code == 2 and str(folder / kind) in errors
 
 
 @pytest.mark.parametrize("name", FORMATS)

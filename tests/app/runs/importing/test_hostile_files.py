@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from app.__main__ import main
 from app.analysis.columns.rows import Rows
 from app.cases.errors import PlanError, ResultsError
 from app.runs.importing import foreign_file
 from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
+from tests.app.cli.headless.batch import run
 from tests.app.runs.importing.foreign import trtexec_times
 from tests.hostile_values import changed_anywhere
 
@@ -27,23 +27,20 @@ def _import(path: Path, out: Path) -> list[str]:
 
 @pytest.mark.parametrize("device", [False, True])
 @pytest.mark.timeout(30)
-def test_a_pipe_or_a_device_is_refused_where_a_file_is_read(
-    device: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pipe_or_a_device_is_refused_where_a_file_is_read(device: bool, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     holder = os.open(pipe, os.O_RDWR)  # somebody who writes nothing
     try:
-        assert main(_import(Path("/dev/zero") if device else pipe, tmp_path / "out")) == 2
+        code, _, errors = run(*_import(Path("/dev/zero") if device else pipe, tmp_path / "out"))
     finally:
         os.close(holder)
-    errors = capsys.readouterr().err
-    assert errors.count("graphlap: ") == 1 and "is no file" in errors
+    assert (code, errors.count("graphlap: ")) == (2, 1) and "is no file" in errors
     assert not (tmp_path / "out").exists()
 
 
 def test_a_file_beyond_the_limit_is_refused_packed_or_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(foreign_file, "MAXIMUM_BYTES", 1 << 20)
     text = b" " * (1 << 20) + b"[]"
@@ -51,8 +48,8 @@ def test_a_file_beyond_the_limit_is_refused_packed_or_not(
     plain.write_bytes(text)
     bomb.write_bytes(gzip.compress(text))
     for path in (plain, bomb):
-        assert main(_import(path, tmp_path / "out")) == 2
-        assert "larger than" in capsys.readouterr().err
+        code, _, errors = run(*_import(path, tmp_path / "out"))
+        assert code == 2 and "larger than" in errors
     assert not (tmp_path / "out").exists()
 
 

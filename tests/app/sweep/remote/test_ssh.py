@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
 from app.sweep.remote.carriers import COMMAND_VARIABLE, PipeCarrier, ask_hosts, open_carrier
 from app.sweep.remote.link import HostError
 from exporters import install_layout
@@ -135,10 +134,6 @@ def test_what_a_cluster_can_not_be_asked_is_refused_before_anything_is_written(
         ("tls://a:8786", "tls://b:8786"),
     ],
 )
-def test_a_worker_refuses_what_it_can_not_serve(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["worker", *words]) == 2
-    out, errors = capsys.readouterr()
-    assert not out
-    assert len(errors.splitlines()) == 1
+def test_a_worker_refuses_what_it_can_not_serve(words: tuple[str, ...]) -> None:
+    code, out, errors = run("worker", *words)
+    assert (code, out, len(errors.splitlines())) == (2, "", 1)
