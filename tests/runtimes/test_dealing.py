@@ -57,7 +57,6 @@ def test_there_is_a_session_on_each_unless_more_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("device", "options", "kind", "said"),
     [
-        ("0+1", {"sessions": 3}, Unsupported, "is 2 devices, and 3 sessions can't be dealt evenly"),
         ("0+1", {"sessions": 1}, Unsupported, "is 2 devices, and 1 session can't be dealt evenly"),
         ("0+0", {}, NotAvailable, "fake:0[+]0 names a device twice: name each once"),
         ("0+", {}, NotAvailable, "names no device next to a +"),

@@ -10,14 +10,11 @@ from app.analysis.columns.table import (
     all_names,
     group_of,
     main_columns,
-    parse_columns,
     percentile_columns,
 )
 from app.cases.column import GROUPS
-from app.cases.errors import PlanError
 from app.cases.objectives import Goal, Target
 from app.cases.units import (
-    DEFAULT,
     name_of,
     percentile_label,
     percentile_of,
@@ -152,13 +149,3 @@ def test_words_choose_groups_and_columns_in_their_order() -> None:
     throughput = [name for name in NAMES if group_of(name) == "throughput"]
     assert columns == ("status", *throughput, "macs")
     assert set(main_columns(("all",), NAMES)) == set(NAMES)
-
-
-@pytest.mark.parametrize(
-    ("text", "nearest"),
-    [("latency_p50", "latency_p50_us"), ("verdicts", "verdict"), ("model,,host", "identity")],
-)
-def test_an_unknown_column_is_refused_with_the_nearest_name(text: str, nearest: str) -> None:
-    with pytest.raises(PlanError) as exc_info:
-        parse_columns(text, DEFAULT)
-    assert nearest in str(exc_info.value)

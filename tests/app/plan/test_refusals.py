@@ -31,10 +31,7 @@ FLAGS = [
     ("--inputs '~nobody-at-all/x.npz'", "~nobody-at-all"),
     ("--condition warm", "--condition 'warm' is not known: use none, cold:64MB"),
     ("--idle-sweep 20..30", "is no range of gaps: write it like 20us..1s"),
-    *(
-        (f"--scenario rate:9/s --batcher {word}", "use max=1" if "=0" in word else "use none")
-        for word in ("max=8", "max=0,wait=1ms", "8")
-    ),
+    ("--scenario rate:9/s --batcher max=8", "use none"),
     ("--runtimes fpga --replicas 2", "fpga can't run several sessions at once"),
     ("--option fake.sessions=2 --replicas 2", "both set the number of sessions"),
     *((f"--replicas {word}", "replicas") for word in ("0", "65", "2.5", "two")),
@@ -57,7 +54,6 @@ OF_GRID: list[tuple[dict[str, Any], str]] = [
     ({"axes": {"bach": [1]}}, "did you mean 'batch'"),
     ({"sequence_length": [4]}, "sequence axis"),
     ({"runtimes": ["ort-cpu"], "precisions": ["fp16"]}, "computes fp16 graphs in fp32"),
-    ({"scenarios": ["paced:-1us"]}, "paced:-1us"),
     ({"scenarios": ["rate:9/s"]}, "rate:9/s brings 4.5 requests"),
     ({"wait_policy": "doze"}, "idle_policy"),
     ({"models": []}, "models"),

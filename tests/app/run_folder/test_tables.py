@@ -76,6 +76,8 @@ def test_other_columns_are_chosen_for_a_stored_run(
     ("arguments", "nearest"),
     [
         (("export", "-f", "csv", "--columns", "latency_p50"), "latency_p50_us"),
+        (("export", "-f", "csv", "--columns", "verdicts"), "verdict"),
+        (("export", "-f", "csv", "--columns", "model,,host"), "identity"),
         (("export", "-f", "json", "--columns", "model"), "-f csv"),
     ],
 )

@@ -200,7 +200,6 @@ def test_a_graph_with_its_sizes_baked_in_runs_at_the_sizes_of_its_case(save: Sav
 @pytest.mark.parametrize(
     ("settings", "error", "told"),
     [
-        (Settings(device="v8"), NotAvailable, "nearest is 'v80'"),
         (Settings(device="v80", release="sdk21"), NotAvailable, "no release 'sdk21'"),
         (Settings(device="v80", precision="fp16"), Unsupported, "fp16"),
         (Settings(device="v80", options={"speed": 1}), Unsupported, "no option 'speed'"),
