@@ -39,6 +39,16 @@ def forked(template: Template, bell: Bell) -> Child:
     return child
 
 
+def template_after(code: str, monkeypatch: pytest.MonkeyPatch) -> Template:
+    """One whose process has run this before."""
+    code = f"from app.workers import measure, template\n{code}\ntemplate.main()"
+    monkeypatch.chdir(install_layout.ROOT)
+    monkeypatch.setattr(
+        install_layout, "command", lambda _, *words: [sys.executable, "-c", code, *words]
+    )
+    return Template("", 1)
+
+
 def test_rounds_after_the_first_are_forks_where_cases_share_a_template(tmp_path: Path) -> None:
     pids = children()
     paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "ab"]
@@ -121,17 +131,8 @@ def test_a_fork_collects_nothing_of_what_its_template_holds(
     bell: Bell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would copy each page that one of these objects lies in."""
-    code = """
-import gc
-from app.workers import measure, template
-measure.main = lambda: print(len(gc.get_objects()), flush=True)
-template.main()
-"""
-    monkeypatch.chdir(install_layout.ROOT)
-    monkeypatch.setattr(
-        install_layout, "command", lambda _, *words: [sys.executable, "-c", code, *words]
-    )
-    with closing(forked(Template("", 1), bell)) as fork:
+    code = "import gc\nmeasure.main = lambda: print(len(gc.get_objects()), flush=True)"
+    with closing(forked(template_after(code, monkeypatch), bell)) as fork:
         wait_until(fork.ended)
         assert int(fork.lines()[0]) < 1000
 
@@ -149,14 +150,5 @@ def test_how_a_fork_ended_is_told_as_of_any_child(bell: Bell) -> None:
 
 def test_a_process_with_threads_is_not_forked(bell: Bell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether an engine's import starts threads depends on the machine, so a thread is started."""
-    code = """
-import threading
-from app.workers import template
-threading.Thread(target=threading.Event().wait, daemon=True).start()
-template.main()
-"""
-    monkeypatch.chdir(install_layout.ROOT)
-    monkeypatch.setattr(
-        install_layout, "command", lambda _, *words: [sys.executable, "-c", code, *words]
-    )
-    assert Template("", 1).fork(bell) is None
+    code = "import threading as t\nt.Thread(target=t.Event().wait, daemon=True).start()"
+    assert template_after(code, monkeypatch).fork(bell) is None
