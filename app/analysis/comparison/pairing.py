@@ -79,11 +79,11 @@ class Pair:
     def clocks(self, name: str, variations: RunVariations) -> tuple[TypicalClock, ...]:
         """The p50s of both at typical clocks, where they are compared as numbers of cycles: those
         of sides that were measured apart on one processor. None where a side has no such p50."""
-        first, second = self.first.at_clock, self.second.at_clock
-        host = str(self.second.row["host"] or "")
-        if name != _P50 or not first or not second or host not in variations.cpus:
-            return ()
-        return (first, second) if str(self.first.row["host"] or "") == host else ()
+        sides = self.first, self.second
+        hosts = {str(side.row["host"] or "") for side in sides}
+        found = tuple(side.at_clock for side in sides if side.at_clock)
+        is_one = name == _P50 and len(hosts) == 1 and hosts <= variations.cpus.keys()
+        return found if is_one and len(found) == len(sides) else ()
 
     @property
     def alternated(self) -> bool:
