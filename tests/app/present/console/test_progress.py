@@ -88,13 +88,13 @@ def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"fake.latency_us": [100.0, 300.0], "fake.fail": ["none", "crash"]}
-    terminal_text = sweep(tmp_path, monkeypatch, Terminal(), rounds=4, options=options)
+    terminal_text = sweep(tmp_path, monkeypatch, Terminal(), rounds=5, options=options)
     before, _, after = " ".join(terminal_text.split()).partition("times as fast as")
-    assert before.count("round 4") == 0, "who is first is shown before the end"
+    assert before.count("round 5") == 0, "who is first is shown before the end"
     assert re.match(r" .*\(\d\.\d+ to \d\.\d+\)", after)
     assert "exporting add.onnx" in terminal_text or "starting" in terminal_text
     assert "measuring add.onnx fake" in terminal_text
-    assert "of 16 rounds" in terminal_text
+    assert "of 20 rounds" in terminal_text
     assert "round 1: ok" not in terminal_text, "what is well is in the bar"
     last = terminal_text.rpartition("measuring add.onnx")[2]
     assert "fail=crash round 1: crashed" in terminal_text
