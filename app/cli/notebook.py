@@ -58,6 +58,7 @@ _COMPARED_COLUMNS = (
     "why",
     "confidence",
     "reason",
+    "clock_mhz",
 )
 
 
@@ -303,7 +304,8 @@ class OpenedRun:
 
 
 def comparison_frame(comparison: Comparison) -> pd.DataFrame:
-    """A line for each case and figure that both runs measured, as `OpenedRun.compare` has them."""
+    """A line for each case and figure that both runs measured, as `OpenedRun.compare` has them;
+    p50s that are compared in cycles are stated at one `clock_mhz` of the core."""
     lines = []
     for case in comparison.cases:
         for name, sides in case.percentiles.items():
@@ -312,7 +314,7 @@ def comparison_frame(comparison: Comparison) -> pd.DataFrame:
             confidence = verdict.confidence if interval else None
             figures_us = (sides.first, sides.second, sides.ratio)
             verdict_cells = (verdict.word, verdict.detail, confidence, verdict.reason)
-            lines.append((case.label, name, *figures_us, *bounds, *verdict_cells))
+            lines.append((case.label, name, *figures_us, *bounds, *verdict_cells, sides.clock_mhz))
     return pandas().DataFrame(lines, columns=list(_COMPARED_COLUMNS))
 
 

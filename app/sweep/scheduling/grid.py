@@ -280,9 +280,7 @@ class FixedSweep(GridScheduler):
 
     def _fit(self, cases: Sequence[Case]) -> bool:
         """Whether a round of each is likely to end in time: half a set compares nothing."""
-        budget = self.schedule.budget
-        expected_s = sum(budget.expected_s(c.case_id, self._guess_s(c)) for c in cases)
-        return expected_s <= budget.rounds_s
+        return self.schedule.budget.fit({case.case_id: self._guess_s(case) for case in cases})
 
     def _work(self, case: Case, number: int) -> RoundWork | SettledRound | None:
         """A round of a case; None where there is to be none any more, or no time."""
@@ -296,7 +294,7 @@ class FixedSweep(GridScheduler):
         work = round_work(self.schedule, case, number, reply, neighbour_reply=neighbour_reply)
         if isinstance(work, SettledRound):
             self._tally.end(case.case_id)
-        elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
+        elif not self._fit((case,)):
             return None
         return work
 

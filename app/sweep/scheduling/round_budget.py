@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
@@ -240,9 +240,9 @@ class Budget:
         """Whether an export may begin now."""
         return self.left_s > (1.0 - EXPORT_SHARE) * self._seconds or self._seconds == math.inf
 
-    def round_fits(self, case_id: str, guess_s: float) -> bool:
-        """Whether a round of this case would end in time."""
-        return self.expected_s(case_id, guess_s) <= self.left_s - self._reserved_s
+    def fit(self, guesses_s: Mapping[str, float]) -> bool:
+        """Whether rounds of these cases, one of each, would end in time."""
+        return sum(self.expected_s(*guess) for guess in guesses_s.items()) <= self.rounds_s
 
     def expected_s(self, case_id: str, guess_s: float) -> float:
         """How long the next round of this case takes: as its longest, others' on average, a

@@ -40,17 +40,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_round_is_begun_if_it_is_likely_to_end_in_time(clock: Clock) -> None:
     budget = Budget(10.0)
-    assert budget.round_fits("a", guess_s=3.0)
+    assert budget.fit({"a": 3.0})
     budget.learn("a", 4.0)
     budget.learn("b", 8.0)
     clock.now_s += 3.0
     assert budget.left_s == 7.0
-    assert budget.round_fits("a", guess_s=3.0)
-    assert not budget.round_fits("b", guess_s=3.0)
-    assert budget.round_fits("c", guess_s=99.0), "as long as the others took: 6 s"
+    assert budget.fit({"a": 3.0})
+    assert not budget.fit({"b": 3.0})
+    assert budget.fit({"c": 99.0}), "as long as the others took: 6 s"
     budget.learn("a", 7.5)
     budget.learn("a", 4.0)
-    assert not budget.round_fits("a", guess_s=3.0), "a round took 7.5 s, and another may"
+    assert not budget.fit({"a": 3.0}), "a round took 7.5 s, and another may"
     clock.now_s += 8.0
     assert budget.left_s == 0.0
 
@@ -74,12 +74,12 @@ def test_exports_leave_half_of_the_time_to_rounds_and_these_some_to_what_comes_a
     assert not budget.export_fits
     clock.now_s += 15.0
     budget.reserve(1000.0)
-    assert budget.round_fits("a", guess_s=1.0)
+    assert budget.fit({"a": 1.0})
     clock.now_s += 20.0
-    assert not budget.round_fits("a", guess_s=1.0), "a quarter of it is kept"
+    assert not budget.fit({"a": 1.0}), "a quarter of it is kept"
     assert budget.left_s == 10.0, "and is there for what comes after"
     budget.reserve(4.0)
-    assert endless.export_fits and endless.round_fits("a", 1e9)
+    assert endless.export_fits and endless.fit({"a": 1e9})
 
 
 def run_of(folder: Path, start_s: float | None = None, **values: object) -> tuple[int, str]:
