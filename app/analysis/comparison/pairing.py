@@ -78,7 +78,7 @@ class Pair:
 
     def clocks(self, name: str, variations: RunVariations) -> tuple[TypicalClock, ...]:
         """The p50s of both at typical clocks, where they are compared as numbers of cycles: those
-        of sides that were measured apart on one processor. None where a side has no such p50."""
+        of sides that were measured apart on one processor. Empty where a side has no such p50."""
         sides = self.first, self.second
         hosts = {str(side.row["host"] or "") for side in sides}
         found = tuple(side.at_clock for side in sides if side.at_clock)
