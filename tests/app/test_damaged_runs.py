@@ -136,14 +136,14 @@ SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 8, (0, 52), 200
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(brief: None, tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """A real run with the times of operators, of few samples."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        patch.setenv("GRAPHLAP_CACHE", str(cache))
         graph = write_add_graph(folder / "add.onnx")
         arguments = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
-        few = ["--scenario", "paced:5ms", "--preset", "glance", "--rounds", "2", "--op-times"]
+        few = ["--scenario", "paced:5ms", "--preset", "brief", "--rounds", "2", "--op-times"]
         assert batch(*arguments, *few, "--out", str(folder / "run"))[0] == 0
     return folder / "run"
 

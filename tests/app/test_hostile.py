@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import json
 import re
+import shutil
 from contextlib import redirect_stdout
 from itertools import groupby
 from pathlib import Path
@@ -36,40 +38,49 @@ GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")
 
 
 @pytest.fixture(scope="module")
-def folder(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of each name."""
-    place = tmp_path_factory.mktemp("hostile")
-    (place / "nets").mkdir()
+def folder(brief: None, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is made once for all processes."""
+    place = cache.parent / "hostile"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            measure(place)
+    return Path(shutil.copytree(place, tmp_path_factory.mktemp("hostile") / "runs"))
+
+
+def measure(place: Path) -> None:
+    """A model of each name and runs: of all names, twice, where a round costs least, and of one
+    model on engines that tell of its nodes."""
+    (place / "nets").mkdir(parents=True)
     for name in OF_FILES:
         save_hostile(place / "nets" / f"{name}.onnx")
-    return place
-
-
-@pytest.fixture(scope="module")
-def told(folder: Path) -> dict[str, str]:
-    """What a terminal was told of runs: of all names, twice, where a round costs least, and of one
-    model on engines that tell of its nodes."""
+    models, few = (str(place / "nets" / f"{name}.onnx") for name in ("*", "*onerror*"))
     texts = {}
-    models = str(folder / "nets" / "*.onnx")
-    few = str(folder / "nets" / "*onerror*.onnx")
     for name, flags in (
         ("names", ("--models", models, "--runtimes", "fake")),
         ("again", ("--models", models, "--runtimes", "fake")),
         ("graphs", ("--models", few, "--runtimes", "ort-cpu,fpga:v80", "--op-times")),
     ):
-        code, out, errors = batch("--headless", *flags, *GLANCE, "--out", str(folder / name))
+        code, out, errors = batch("--headless", *flags, *GLANCE, "--out", str(place / name))
         assert code in (0, 1), errors
         texts[name] = out + errors
+    (place / "told.json").write_text(json.dumps(texts), "utf-8")
+
+
+@pytest.fixture
+def told(folder: Path) -> dict[str, str]:
+    """What a terminal was told of the runs."""
+    texts: dict[str, str] = json.loads((folder / "told.json").read_text("utf-8"))
     return texts
 
 
 @pytest.fixture(scope="module")
-def run(folder: Path, told: dict[str, str]) -> Path:
+def run(folder: Path) -> Path:
     return folder / "names"
 
 
 @pytest.fixture(scope="module")
-def graphs(folder: Path, told: dict[str, str]) -> Path:
+def graphs(folder: Path) -> Path:
     return folder / "graphs"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import onnx
@@ -13,19 +14,33 @@ from tests.app.cli.headless.batch import rows
 from tests.installed.environment import Environment
 
 ABSENT = ("torch", "onnxscript", "PySide6", "pyqtgraph", "pandas", "pyarrow", "sklearn", "openvino")
+Ended = CompletedProcess[str]
 SWEEP = ("--headless", "--rounds", "1", "--preset", "quick")
 
 
 @pytest.fixture(scope="module")
-def batch_only(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    environment = Environment.create(tmp_path_factory.mktemp("batch-only") / "venv")
+def installed(
+    wheel: Path, dense: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Environment, list[Ended]]:
+    """The environment, and how commands ended in it before it had the extra."""
+    folder = tmp_path_factory.mktemp("batch-only")
+    environment = Environment.create(folder / "venv")
     environment.install(wheel)
+    environment.see_what_it_asks_for()
+    sweep = (*SWEEP, "--models", str(dense), "--batch", "1", "--out", "run")
+    commands = ("models",), sweep, (*sweep, "--runtimes", "ort-cpu,fpga")
+    of_base = [environment.run("graphlap", *words, cwd=folder) for words in commands]
     environment.see_what_it_asks_for("cpu")
-    return environment
+    return environment, of_base
 
 
-@pytest.fixture
-def dense(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def batch_only(installed: tuple[Environment, list[Ended]]) -> Environment:
+    return installed[0]
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> Path:
     float32 = TensorProto.FLOAT
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])],
@@ -34,7 +49,7 @@ def dense(tmp_path: Path) -> Path:
         [helper.make_tensor_value_info("y", float32, ["batch", 4])],
         [numpy_helper.from_array(np.ones((8, 4), np.float32), "w")],
     )
-    path = tmp_path / "dense.onnx"
+    path = tmp_path_factory.mktemp("graph") / "dense.onnx"
     opset = [helper.make_opsetid("", 20)]
     onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
     return path
@@ -96,16 +111,11 @@ def test_what_can_not_be_done_at_all_ends_in_one_sentence(
 
 
 def test_the_base_alone_lists_and_refuses_in_one_sentence(
-    wheel: Path, dense: Path, tmp_path: Path
+    installed: tuple[Environment, list[Ended]],
 ) -> None:
-    environment = Environment.create(tmp_path / "venv")
-    environment.install(wheel)
-    environment.see_what_it_asks_for()
-    assert environment.run("graphlap", "models", cwd=tmp_path).returncode == 0
-    sweep = (*SWEEP, "--models", str(dense), "--batch", "1", "--out", "run")
-    process = environment.run("graphlap", *sweep, cwd=tmp_path)
-    assert process.returncode == 2
-    assert process.stderr.count("graphlap: ") == 1
-    assert "pip install 'graphlap[cpu]'" in process.stderr
-    named_process = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
-    assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named_process.stdout
+    _, (models, unnamed, named) = installed
+    assert models.returncode == 0
+    assert unnamed.returncode == 2
+    assert unnamed.stderr.count("graphlap: ") == 1
+    assert "pip install 'graphlap[cpu]'" in unnamed.stderr
+    assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named.stdout

@@ -93,7 +93,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("width", "height", "font"),
     [
-        (900, 560, ""),
+        pytest.param(900, 560, "", marks=pytest.mark.rare),
         pytest.param(1280, 800, "", marks=pytest.mark.rare),
         (3840, 2160, ""),
         (900, 560, "larger"),

@@ -85,7 +85,9 @@ def test_a_large_sweep_that_is_interrupted_tells_nothing_of_what_was_not_begun(w
     assert sum(NOT_REACHED in line for line in output_lines) == 1
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP, None])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.rare), None]
+)
 def test_a_stop_ends_the_run_in_order_and_it_resumes(
     work: Path, how: signal.Signals | None
 ) -> None:

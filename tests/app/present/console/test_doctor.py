@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -24,6 +25,7 @@ from tests.app.machine.unprivileged import give_up
 from tests.app.present.console.telling import told
 from tests.app.sweep.remote.processes import scripted
 from tests.checkout import ROOT
+from tests.golden.test_width import too_wide
 from tests.processes import python
 
 WIDE = 400
@@ -43,8 +45,9 @@ def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> No
         "names = [name for name, module in sys.modules.items() if module is not None]\n"
         "sys.stderr.write(' '.join(names)); sys.exit(code)"
     )
-    result = python("-c", code, cwd=ROOT)
+    result = python("-c", code, cwd=ROOT, env={**os.environ, "COLUMNS": "80"})
     assert result.returncode == 0, result.stdout
+    assert too_wide(result.stdout, 80) == []
     assert not {*ENGINES, "pandas"} & set(result.stderr.split())
     for word in ("python", "cores", "governor", "load", "memory", "cache"):
         assert word in result.stdout

@@ -221,7 +221,7 @@ def points_in(text: str) -> list[str]:
     return [" ".join(part.split()).removeprefix("- ") for part in re.split(r"\n(?! )", text)]
 
 
-@pytest.mark.parametrize("seed", seldom_but(tuple("01234567"), range(20)))
+@pytest.mark.parametrize("seed", seldom_but(tuple("023457"), range(20)))
 def test_what_is_said_of_all_is_true_of_all(seed: int, tmp_path: Path) -> None:
     path = random_run(tmp_path / "run", seed)
     rows = Rows().of(read_run(path))
