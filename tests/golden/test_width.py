@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from app.cases.case import Case
 from app.cases.status import Status
 from app.present.console.answer.document import SCREEN_LINES
-from app.present.terminal import width_of_text
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics import diagnostic
 from tests.app.run_folder.measured import CPU, V80, Speed, make, measure
@@ -53,9 +53,7 @@ def too_wide(text: str, width: int) -> list[str]:
     return [
         line
         for line in text.splitlines()
-        if width_of_text(line) > width
-        and not line.startswith(f"  {PROGRAM}")
-        and " " in line.strip()
+        if cell_len(line) > width and not line.startswith(f"  {PROGRAM}") and " " in line.strip()
     ]
 
 

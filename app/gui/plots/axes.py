@@ -127,8 +127,11 @@ class LogAxis(TextAxis):
         return [(_LABEL_LEVEL, [math.log10(t) for t in ticks if t > 0.0])]
 
 
-class NinesAxis(SolidAxis):
+class NinesAxis(LogAxis):
     """An axis over -log10(1 - q): 50, 90, 99, 99.9 … at even distances."""
+
+    def __init__(self, orientation: str) -> None:
+        super().__init__(orientation, lambda of_one: f"{100.0 - 100.0 / of_one:.9g} %")
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         nines = [float(k) for k in range(1, 10)]
@@ -138,13 +141,6 @@ class NinesAxis(SolidAxis):
             (_LABEL_LEVEL, _filter_range(labelled_ticks, minVal, maxVal)),
             (_BARE, _filter_range(bare, minVal, maxVal)),
         ]
-
-    def tickStrings(  # noqa: N802
-        self, values: list[float], scale: float, spacing: float
-    ) -> list[str]:
-        if spacing != _LABEL_LEVEL:
-            return [""] * len(values)
-        return [f"{100.0 - 100.0 * 10.0**-v:.9g} %" for v in values]
 
 
 class NamesAxis(SolidAxis):

@@ -22,7 +22,7 @@ from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Scale,
 from app.present.studies.dlmark_parts import picture_files, series_of
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import frame_of
-from app.present.terminal import as_markdown, as_text
+from app.present.terminal import as_markdown, as_text, filled
 
 
 def test_every_block_as_markdown() -> None:
@@ -53,6 +53,12 @@ def test_a_table_that_does_not_fit_is_told_group_by_group() -> None:
     for cell in ("1.11", "2.22", "3.33", "4.44"):
         assert narrow.count(cell) == 1
     assert max(map(len, narrow.splitlines())) <= 24
+
+
+def test_a_word_is_broken_between_what_a_terminal_shows_as_one_character() -> None:
+    heart, accented = "\u2764\ufe0f", "e\u0301"  # two columns, and one
+    assert filled(f"{heart}b\u8868{accented}b", 2) == [heart, "b", "\u8868", f"{accented}b"]
+    assert filled("\u8868\u8a08", 1) == ["\u8868", "\u8a08"], "wider than the room"
 
 
 def test_a_picture_is_a_link_that_no_name_breaks() -> None:
