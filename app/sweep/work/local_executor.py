@@ -74,7 +74,8 @@ class ThisMachine:
         for ours. One that was given back under the name `reused` will do, and a fork of a
         template, by the engine and threads of that and the case that it is for."""
         idle = self._take_idle(reused) if reused else None
-        if idle is not None:
+        if idle is not None:  # of a card: nothing is timed beside it
+            self._import_ahead()
             return idle
         if template is not None and (fork := self._fork(*template)) is not None:
             return fork
@@ -100,16 +101,20 @@ class ThisMachine:
         return template.fork(self.bell)
 
     def _renew(self, engine: str, threads: int) -> Template:
-        """A template for one more pass. The first that a pass renews has all of the next begin to
-        import, while processes compile and warm up that measure later."""
+        """A template for one more pass. The first that a pass renews has those of the next import
+        while processes compile and warm up that measure later."""
         key = engine, threads
         template = self._next_templates.pop(key, None) or self._start_template(key)
         self._templates[key] = template
         if key == next(iter(self._templates)):
-            for each, cases in self._cases.items():
-                if len(cases) > 1 and each not in self._next_templates:
-                    self._next_templates[each] = self._start_template(each)
+            self._import_ahead()
         return template
+
+    def _import_ahead(self) -> None:
+        """Have all templates of the next pass begin to import."""
+        for key, cases in self._cases.items():
+            if len(cases) > 1 and key not in self._next_templates:
+                self._next_templates[key] = self._start_template(key)
 
     def _start_template(self, key: tuple[str, int]) -> Template:
         with on_cores(self._cores or self._usable):

@@ -113,18 +113,39 @@ def test_a_case_comes_once_to_a_template_whose_next_is_ready() -> None:
     wait_until(lambda: children() <= before)
 
 
+CASES = [("fake", 1, "a"), ("fake", 1, "b"), ("", 0, "c"), ("", 0, "d"), ("fake", 2, "alone")]
+"""Two of each of two engines, and one of its own."""
+
+
+def after_a_pass(machine: ThisMachine) -> set[int]:
+    """The processes that there are after a first round of each."""
+    for case in CASES:
+        machine.start("round", template=case).close()
+    return children()
+
+
 def test_the_templates_of_a_pass_import_beside_its_first_process() -> None:
     """The first pass that forks has none waiting, so that all begin as its first is asked for."""
-    cases = [("fake", 1, "a"), ("fake", 1, "b"), ("", 0, "c"), ("", 0, "d"), ("fake", 2, "alone")]
     with ThisMachine() as machine:
-        for case in cases:
-            machine.start("round", template=case).close()
-        before = children()
-        with closing(machine.start("round", template=cases[0])) as worker:
+        before = after_a_pass(machine)
+        with closing(machine.start("round", template=CASES[0])) as worker:
             waiting = children() - before - {worker.pid, psutil.Process(worker.pid).ppid()}
             assert len(waiting) == 2, "its own of the next pass, and that of the other engine"
-        with closing(machine.start("round", template=cases[2])) as other:
+        with closing(machine.start("round", template=CASES[2])) as other:
             assert psutil.Process(other.pid).ppid() in waiting
+
+
+def test_the_templates_of_a_pass_import_while_a_card_simulates_its_rounds() -> None:
+    """Nothing is timed then; the start of the card's own process comes before."""
+    with ThisMachine() as machine:
+        before = after_a_pass(machine)
+        machine.give_back(machine.start("round", reused="card"), "card")
+        (card,) = children() - before
+        with closing(machine.start("round", reused="card")) as again:
+            waiting = children() - before - {card}
+            assert again.pid == card and len(waiting) == 2
+        with closing(machine.start("round", template=CASES[2])) as fork:
+            assert psutil.Process(fork.pid).ppid() in waiting
 
 
 def test_a_fork_collects_nothing_of_what_its_template_holds(
