@@ -134,12 +134,8 @@ def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path
     assert result.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments", [["run", "mlp", "--runtimes", "fake"], ["check", "mlp", "--out", "there"]]
-)
-def test_a_current_folder_that_was_removed_is_one_sentence(
-    arguments: list[str], tmp_path: Path
-) -> None:
+def test_a_current_folder_that_was_removed_is_one_sentence(tmp_path: Path) -> None:
+    arguments = ["run", "mlp", "--runtimes", "fake"]
     start = (
         "import os, sys; sys.path.insert(0, os.getcwd()); from app.__main__ import main; "
         f"os.chdir({str(tmp_path)!r}); os.rmdir({str(tmp_path)!r}); sys.exit(main({arguments!r}))"

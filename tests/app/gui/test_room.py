@@ -94,7 +94,6 @@ def run(tmp_path: Path) -> Path:
     ("width", "height", "font"),
     [
         pytest.param(900, 560, "", marks=pytest.mark.rare),
-        pytest.param(1280, 800, "", marks=pytest.mark.rare),
         (3840, 2160, ""),
         (900, 560, "larger"),
         pytest.param(1920, 1080, "larger", marks=pytest.mark.rare),

@@ -75,7 +75,7 @@ def test_a_child_that_ignores_the_polite_signal_is_killed_with_its_descendants(
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\n"
         "time.sleep(600)\n"
     )
-    assert told(tmp_path, model, body, limit_s=5.0).status == "timeout"
+    assert told(tmp_path, model, body, limit_s=3.0).status == "timeout"
     assert_gone(int((tmp_path / "pid").read_text()))
 
 
