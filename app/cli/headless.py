@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -29,6 +31,8 @@ from app.sweep.steering import Steering
 from app.sweep.work.share import end_with_link
 
 STEP_S = 0.2
+SHOW_S = 0.02
+"""What is shown takes so long, and the rest of one event, before the next step."""
 
 
 def run_plan(
@@ -79,14 +83,17 @@ def measure(
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         log.writelines(notes_of(run))
         display = display_for(run, log)
-        ended: list[Event] = []
+        ended: deque[Event] = deque()
         try:
             while not run.finished:
-                # What follows is started before what has ended is summarised and shown.
+                # What follows is started before what has ended is summarised and shown, bit by bit.
                 events = run.step(0.0 if ended else STEP_S)
-                display.show(ended)
+                shown_until_s = time.monotonic() + SHOW_S
+                display.show([])
+                while ended and time.monotonic() < shown_until_s:
+                    display.show([ended.popleft()])
                 steering.heed()
-                ended = events
+                ended += events
             display.show(ended)
         except ResultsError as error:  # the disk is full, or the folder was taken away
             display.close()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import time
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,19 +14,21 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import WARMUP
 from app.cases.turns import TURN_SET
-from app.cli.headless import measure
+from app.cli import headless
+from app.cli.headless import SHOW_S, measure
 from app.plan.plan import parse_plan
 from app.present.console.answer.outcome import RunOutput
 from app.present.console.progress import (
     UNCHECKED,
     LiveOrder,
+    PlainLog,
     RunningFigure,
     RunningFigures,
     display_for,
 )
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import read_records
-from app.sweep.engine import Completed
+from app.sweep.engine import Completed, Event
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from tests.app.cli.headless.batch import Terminal
@@ -174,6 +179,32 @@ def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_en
     ]
     assert order == sorted(order)
     assert sum(UNCHECKED in line for line in lines) == 1
+
+
+def test_what_follows_is_not_kept_waiting_by_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = []
+
+    class Stepping(SweepRun):
+        def step(self, timeout_s: float) -> list[Event]:
+            done.append("step")
+            return super().step(timeout_s)
+
+    class Slow(PlainLog):
+        def show(self, events: Sequence[Event]) -> None:
+            super().show(events)
+            done.extend("shown" for _ in events)
+            time.sleep(SHOW_S * len(events))
+
+    monkeypatch.setattr(headless, "display_for", Slow)
+    two = {"fake.latency_us": [200, 300], "fake.wait": ["sleep"]}
+    with new_run(tmp_path, monkeypatch, **two) as folder:
+        output = RunOutput(out=io.StringIO(), log=io.StringIO())
+        assert headless.measure(folder, output, make_run=Stepping) == 0
+    last = len(done) - done[::-1].index("step")
+    assert all(pair != ("shown", "shown") for pair in pairwise(done[:last]))
+    assert done.count("shown") > 8, "nothing is left out"
 
 
 @pytest.mark.parametrize(
