@@ -198,8 +198,8 @@ def test_what_follows_is_not_kept_waiting_by_what_is_shown(
             time.sleep(SHOW_S * len(events))
 
     monkeypatch.setattr(headless, "display_for", Slow)
-    two = {"fake.latency_us": [200, 300], "fake.wait": ["sleep"]}
-    with new_run(tmp_path, monkeypatch, **two) as folder:
+    two: dict[str, object] = {"fake.latency_us": [200, 300]}
+    with new_run(tmp_path, monkeypatch, "closed_loop", **two) as folder:
         output = RunOutput(out=io.StringIO(), log=io.StringIO())
         assert headless.measure(folder, output, make_run=Stepping) == 0
     last = len(done) - done[::-1].index("step")
