@@ -26,30 +26,23 @@ def run_pytest(test: Path, *arguments: str) -> str:
     return process.stdout.rpartition("\n1 ")[0]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--hypothesis-profile=fresh", "--hypothesis-seed=5")])
-def test_draws_depend_neither_on_the_run_nor_on_what_is_loaded(
-    tmp_path: Path, arguments: tuple[str, ...]
+def test_draws_depend_on_the_seed_and_neither_on_the_run_nor_on_what_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor on where they run: CI would have its own."""
+    monkeypatch.setenv("CI", "true")
     test = tmp_path / "test_drawn.py"
-    test.write_text(PROPERTY)
-    alone = run_pytest(test, *arguments)
-    assert len(set(alone.splitlines())) > 50
     (tmp_path / "loaded.py").write_text("numbers = " + repr(list(range(1000, 2000))))
-    test.write_text(f"import sys\nsys.path.append({str(tmp_path)!r})\nimport loaded\n{PROPERTY}")
-    assert run_pytest(test, *arguments) == alone
-
-
-@pytest.mark.parametrize("continuous_integration", [False, True])
-def test_fresh_draws_differ_from_seed_to_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, continuous_integration: bool
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    if continuous_integration:
-        monkeypatch.setenv("CI", "true")
-    test = tmp_path / "test_drawn.py"
-    test.write_text(PROPERTY)
-    fresh = ("--hypothesis-profile=fresh", "--hypothesis-seed")
-    assert run_pytest(test, *fresh, "1") != run_pytest(test, *fresh, "2")
+    loading = f"import sys\nsys.path.append({str(tmp_path)!r})\nimport loaded\n{PROPERTY}"
+    fresh, drawn = ("--hypothesis-profile=fresh", "--hypothesis-seed"), set()
+    for arguments in ((), (*fresh, "1"), (*fresh, "2")):
+        test.write_text(PROPERTY)
+        drawn.add(alone := run_pytest(test, *arguments))
+        assert len(set(alone.splitlines())) > 50
+        if "2" not in arguments:
+            test.write_text(loading)
+            assert run_pytest(test, *arguments) == alone
+    assert len(drawn) == 3
 
 
 def test_a_failure_says_how_to_keep_its_example(tmp_path: Path) -> None:

@@ -16,31 +16,17 @@ NOT_MEASURED = {
 """With the status of their rows."""
 COMMON = (
     "normalised-extended",
-    "convolutions-all",
-    "opset-7",
     "ort-dense",
     "decoder-int4",
-    "direct-lengths",
-    "matmul-4-bits",
-    "integer-ends",
     "weights-bfloat16",
-    "text-split",
     "pipeline-zipped",
-    "sequence-of-two-shapes",
-    "option-empty",
     "map-input",
     "loop-counted",
-    "function-nested",
     "inputs-1000",
     "inputs-none",
-    "sizes-nonzero",
-    "output-undeclared",
-    "input-rankless",
     "cache-of-links",
     "attribute-unknown",
     "ends-bfloat16",
-    "ends-int4",
-    "outputs-part-drawn",
 )
 """The kinds of which `make test` measures a file; `make soak` measures all."""
 

@@ -51,7 +51,7 @@ def write_whole(path: Path) -> None:
                 readings = [Reading(n * 10_000, "cpu", energy_mj=5.0 * n) for n in range(9)]
                 folder.record_readings(case.case_id, number, readings)
                 checksum = folder.readings_crc32(case.case_id, number)
-                latencies = [20.0 + 0.01 * (place * 37 % 100) for place in range(60)]
+                latencies = [0.2 + 0.001 * (place * 37 % 100) for place in range(60)]
                 record(folder, case, number, latencies, warmup=3, readings_crc32=checksum)
         folder.record(write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, operators)))
         run = read_run(path)

@@ -67,7 +67,7 @@ def limit(share: float) -> float:
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-@pytest.mark.parametrize("sets", [5, 8])
+@pytest.mark.parametrize("sets", [pytest.param(5, marks=pytest.mark.rare), 8])
 def test_intervals_hold_where_nothing_was_tuned(name: str, sets: int) -> None:
     """In 93 % of tries, and copies are called slower or faster in at most 5 %, as far as so many
     tries tell. The other kinds are in `python -m tests.benchmarks sets`."""

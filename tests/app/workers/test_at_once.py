@@ -52,7 +52,7 @@ class Noting(Counting):
 
 
 def queries(*lanes: Lane, size: int, streaming: bool = False) -> Queries:
-    return Queries(lanes, Scenario.parse(f"multistream:{size}"), streaming, 1000.0)
+    return Queries(lanes, Scenario.parse(f"multistream:{size}"), streaming, 1e6)
 
 
 def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended() -> None:

@@ -69,11 +69,6 @@ class Graph(nn.Module):
         return x.new_zeros(x.shape).index_add(0, edges[1], self.layer(x)[edges[0]])
 
 
-class OneRow(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.reshape(1, 4) + 1
-
-
 class OtherAtTwo(nn.Module):
     """A graph of it with an open batch has the wrong numbers at every size but one."""
 
@@ -111,10 +106,6 @@ def graph() -> Any:
 def graph_with_axes() -> Any:
     module, inputs = graph()
     return module, inputs, {"axes": {"edges": [None, "edges"]}}
-
-
-def one_row() -> Any:
-    return OneRow(), {"x": torch.ones(1, 4)}
 
 
 def other_at_two() -> Any:

@@ -125,7 +125,7 @@ def test_a_missing_runtime_neither_passes_nor_fails(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stand_in", "told"),
     [
-        ("error", "CUDA failure 700"),
+        pytest.param("error", "CUDA failure 700", marks=pytest.mark.rare),
         ("crash", "ended by SIGSEGV"),
         pytest.param("hang", "no answer in", marks=pytest.mark.rare),
     ],

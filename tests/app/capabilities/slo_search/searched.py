@@ -33,12 +33,11 @@ GENERATOR_LATE_NS = 7_000_000
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Constant services on so many lanes, of a batch as of one request. From `most_hz` on arrivals
-    themselves come late, but for every third round of a rate if `some_in_time`, and from
-    `fails_at_hz` on rounds end without figures."""
+    """Constant services on as many lanes as sessions, of a batch as of one request. From `most_hz`
+    on arrivals themselves come late, but for every third round of a rate if `some_in_time`, and
+    from `fails_at_hz` on rounds end without figures."""
 
     service_ns: int = 1_000_000
-    lanes: int = 1
     most_hz: float = float("inf")
     fails_at_hz: float = float("inf")
     some_in_time: bool = False
@@ -89,11 +88,12 @@ def record_round(
         failure = RoundResult(case.case_id, number, "run_failed", "the engine said no: ask it why")
         folder.record(failure)
         return
+    lanes = int(case.options.get("sessions", 1))
     arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
     most = 1
     if case.batcher is None:
         service = np.full(len(arrivals), script.service_ns)
-        samples = simulate_queue(arrivals, service, script.lanes)
+        samples = simulate_queue(arrivals, service, lanes)
     else:
         most = case.batcher.most
         times = same_service(case.batcher, script.service_ns)
@@ -103,7 +103,7 @@ def record_round(
         due=len(arrivals),
         left=0,
         seconds=float(samples.finished_ns.max()) / 1e9,
-        utilisation=rate_hz * script.service_ns / 1e9 / script.lanes / most,
+        utilisation=rate_hz * script.service_ns / 1e9 / lanes / most,
     )
     if rate_hz >= script.most_hz and not (script.some_in_time and number % 3 == 2):
         samples = replace(
@@ -131,6 +131,6 @@ def _round(
         samples=name,
         iterations=len(records),
         duration_s=1.0,
-        concurrency=script.lanes,
+        concurrency=int(case.options.get("sessions", 1)),
         **facts,
     )

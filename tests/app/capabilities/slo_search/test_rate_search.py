@@ -16,7 +16,6 @@ from app.capabilities.slo_search.answer import (
     found_rates,
     rate,
     sentence,
-    subjects,
 )
 from app.capabilities.slo_search.present import SVG, rate_answer
 from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
@@ -45,17 +44,8 @@ def told(state: SearchState, target: Target = TARGET) -> str:
     return sentence("fake", state, target)
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> SearchState:
-    """A search that is over, on one lane."""
-    with new_search(tmp_path_factory.mktemp("search") / "run", SLO) as folder:
-        (state,) = play(folder, Script())
-    return state
-
-
-def test_a_search_is_bracketed_and_its_curve_has_rates_far_below_the_answer(
-    found: SearchState,
-) -> None:
+def bracketed(found: SearchState) -> None:
+    """It is around the true rate, and the curve has rates far below it."""
     ends = found.bracket
     assert ends.low_hz is not None
     assert ends.high_hz is not None
@@ -80,9 +70,12 @@ def test_a_search_is_bracketed_and_its_curve_has_rates_far_below_the_answer(
 
 
 def test_a_search_that_is_cut_off_anywhere_says_what_it_knows_goes_on_and_ends_alike(
-    tmp_path: Path, found: SearchState
+    tmp_path: Path,
 ) -> None:
     """In every state: the figure without load, then the ends of the bracket as they come."""
+    with new_search(tmp_path / "whole", SLO) as folder:
+        (found,) = play(folder, Script())
+    bracketed(found)
     states_seen: set[object] = set()
     with new_search(tmp_path / "run", SLO) as folder:
         for step in range(100):
@@ -102,14 +95,6 @@ def test_a_search_that_is_cut_off_anywhere_says_what_it_knows_goes_on_and_ends_a
                 assert state.curve_only or f"breaks at {rate(ends.high_hz)}" in message
     assert {"unloaded", (True, True)} <= states_seen
     assert searched(folder) == [state] == [found]
-
-
-def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) -> None:
-    with new_search(tmp_path / "two", SLO, (TWO,)) as folder:
-        (two,) = play(folder, Script(lanes=2))
-    assert (two.bracket.low_hz or 0.0) > 2.0 * (found.bracket.high_hz or 0.0)
-    assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
-    assert subjects((ONE,))[ONE.case_id] == "fake"
 
 
 def test_each_batcher_is_searched_beside_the_case_without(tmp_path: Path) -> None:
@@ -195,8 +180,9 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
         assert answer is not None
         for name, data in answer.files():
             folder.write(name, data)
-        answers = found_rates(folder.path / ANSWERS, read_run(folder.path))
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
+    assert (two.bracket.low_hz or 0.0) > 2.0 * (first.bracket.high_hz or 0.0), "lanes hold more"
+    answers = found_rates(folder.path / ANSWERS, read_run(folder.path))
+    rows = list(csv.DictReader(io.StringIO((folder.path / RATES).read_text("utf-8"))))
     assert len(rows) == len(first.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
     knees = [row for row in rows if row["knee"] == "true"]
@@ -206,13 +192,13 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
         assert 0.25 * TRUE_HZ < offered_hz < highest_hz, "something lies beyond it"
     unloaded_us = [float(row["value_us"]) for row in rows if not row["offered_rate_hz"]]
     assert unloaded_us == pytest.approx([1000.0, 1000.0])
-    picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
+    picture = ElementTree.fromstring((folder.path / SVG).read_text("utf-8"))
     circles = [element for element in picture.iter() if element.tag.endswith("circle")]
     assert len(circles) == len(first.points) + len(two.points)
     assert {*answers} == {point.case.case_id for point in (*first.points, *two.points)}
     stored_answer = answers[first.points[0].case.case_id]
     assert (stored_answer.latency, stored_answer.low_hz) == ("p99", first.bracket.low_hz)
-    with closing(RunReader(tmp_path / "run")) as reader:
+    with closing(RunReader(folder.path)) as reader:
         state = reader.poll()
     assert state is not None
     rates = {item.key: item.found["slo"] for item in state.series if item.found}

@@ -121,10 +121,12 @@ def flat(case: Case) -> float:
 def small_effects(seed: int) -> Callable[[Case], float]:
     """Each choice changes the cost by some 1.5 %, whatever the others are."""
 
+    all_usual = space_of().usual
+
     def cost(case: Case) -> float:
         choices = {"runtime": case.runtime, "precision": case.precision, "threads": case.threads}
         choices |= {"batch": case.axes["batch"]}
-        usual = space_of().usual[case.runtime]
+        usual = all_usual[case.runtime]
         choices |= {f"{case.runtime} {n}": case.options.get(n, usual[n]) for n in usual}
         return math.exp(sum(_drawn(seed, choice, 0.015) for choice in choices.items()))
 
