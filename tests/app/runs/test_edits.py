@@ -6,6 +6,7 @@ import gzip
 import random
 import re
 import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,12 +26,21 @@ from app.run_folder.journal import FOLDER
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.operators import write_operators
 from app.run_folder.run import SAMPLES
+from app.runs.exporting import traces
 from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify
 from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record
 from tests.golden.screens import printed
 
 _VALUE = re.compile(rb"[0-9]+|[A-Za-z]+")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_histograms() -> Iterator[None]:
+    """A histogram of hours takes half a second to write."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(traces, "_LONGEST_NS", 10**5)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +61,7 @@ def write_whole(path: Path) -> None:
                 readings = [Reading(n * 10_000, "cpu", energy_mj=5.0 * n) for n in range(9)]
                 folder.record_readings(case.case_id, number, readings)
                 checksum = folder.readings_crc32(case.case_id, number)
-                latencies = [0.2 + 0.001 * (place * 37 % 100) for place in range(60)]
+                latencies = [20.0 + 0.01 * (place * 37 % 100) for place in range(60)]
                 record(folder, case, number, latencies, warmup=3, readings_crc32=checksum)
         folder.record(write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, operators)))
         run = read_run(path)
