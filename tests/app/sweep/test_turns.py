@@ -204,9 +204,12 @@ def begun(*words: str, **environ: str) -> subprocess.Popen[bytes]:
 
 def started(graph: str, folder: Path) -> subprocess.Popen[bytes]:
     """A run whose processes take turns, some of them halted, for as long as it is left alone."""
-    words = (*TWO, "--threads", "1,2", "--preset", "standard", "--rounds", "50")
+    words = (*TWO, "--threads", "1,2", "--preset", "glance", "--rounds", "50")
     process = begun(graph, *words, "--out", str(folder))
-    wait_until(lambda: process.poll() is not None or any(map(is_halted, family(process.pid))))
+    wait_until(
+        lambda: process.poll() is not None or any(map(is_halted, family(process.pid))),
+        every_s=0.1,  # to look takes processor time, for which they wait
+    )
     assert process.poll() is None
     return process
 

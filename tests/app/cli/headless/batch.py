@@ -96,7 +96,7 @@ def wait_for_rounds(folder: Path, count: int, process: subprocess.Popen[str]) ->
         if (folder / MANIFEST).exists() and recorded(folder) >= count:
             return
         assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+        time.sleep(0.05)
     raise AssertionError("the rounds did not come")
 
 

@@ -46,11 +46,11 @@ for line in host.stdout:
     return scripted(path, program, *command_of(name))
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
+def wait_until(holds: Callable[[], bool], every_s: float = 0.01) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not holds():
         assert time.monotonic() < deadline, "it does not come"
-        time.sleep(0.01)
+        time.sleep(every_s)
 
 
 def is_gone(process: psutil.Process) -> bool:

@@ -67,7 +67,7 @@ def killed_while_it_measures(worker: Popen[bytes]) -> Iterator[None]:
     def watch() -> None:
         process = psutil.Process(worker.pid)
         while not over.is_set() and len(process.children(recursive=True)) < 3:
-            time.sleep(0.02)
+            time.sleep(0.05)
         worker.send_signal(signal.SIGKILL)
 
     thread = threading.Thread(target=watch)
