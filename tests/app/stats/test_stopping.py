@@ -68,7 +68,7 @@ def test_every_percentile_that_is_asked_for_must_be_narrow() -> None:
     assert rule.settles({"p50": wide, "p99": short}), "more rounds would be measured for nothing"
 
 
-USUAL = ("processes 3 %", "processes 10 %", "tails by process", "AR 0.9", "bimodal")
+USUAL = ("processes 3 %", "processes 10 %", "tails by process", "AR 0.9")
 
 
 @pytest.mark.parametrize("asked", seldom_but(USUAL, STREAMS, lambda asked: asked.stream.name))

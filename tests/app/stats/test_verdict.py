@@ -48,7 +48,7 @@ def rounds(rng: np.random.Generator, count: int, spread: float, change: float = 
 
 @pytest.mark.parametrize("in_turn", [True, False])
 @pytest.mark.parametrize("count", [3, 6, 12])
-@pytest.mark.parametrize("spread", [0.002, 0.03, 0.2])
+@pytest.mark.parametrize("spread", [0.002, 0.2])
 def test_a_case_is_not_slower_than_itself(in_turn: bool, count: int, spread: float) -> None:
     rng = np.random.default_rng(1)
     wrong = 0
@@ -169,10 +169,7 @@ WITHIN = 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / RUN_TRIES)
 
 @pytest.mark.parametrize(
     ("is_stated", "deviation", "rounds"),
-    [
-        *product([True], (0.01, 0.03, 0.05), (4, 8, 64)),
-        *product([False], (0.01, 0.03, 0.1), (4, 64)),
-    ],
+    [*product([True], (0.01, 0.05), (4, 64)), *product([False], (0.01, 0.1), (4, 64))],
 )
 def test_runs_that_differ_by_what_is_stated_or_as_their_history_does_are_not_called_slower(
     is_stated: bool, deviation: float, rounds: int

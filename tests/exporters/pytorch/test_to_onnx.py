@@ -27,7 +27,7 @@ from exporters.inputs import seeded_inputs
 from exporters.messages import ExportRequest
 from exporters.models.catalogue import find, names
 from exporters.pytorch import source
-from exporters.pytorch.module import ModuleEvaluator, build, load_weights, save_weights
+from exporters.pytorch.module import build, load_weights, save_weights
 from exporters.pytorch.table import table
 from exporters.pytorch.to_onnx import output_shapes, to_onnx
 from exporters.types import (
@@ -39,7 +39,6 @@ from exporters.types import (
     TensorSpec,
     load_reference,
 )
-from exporters.validation import relative_error
 from exporters.worker import export
 from runtimes.pytorch.session import build_module
 from tests.checkout import ROOT
@@ -55,7 +54,7 @@ def _export(worker: WorkerProcess, name: str, *points: dict[str, int]) -> tuple:
 @pytest.mark.parametrize(
     ("name", "point"),
     [
-        ("cnn_tiny", {"batch": 5}),
+        ("cnn_tiny", {"batch": 11}),  # of which three rows are those of others
         pytest.param("cnn_tiny_seq", {"batch": 2, "sequence": 1}, marks=pytest.mark.rare),
         ("lstm_tiny", {"batch": 4}),
         ("lstm_tiny_seq", {"batch": 1, "sequence": 40}),
@@ -155,20 +154,6 @@ def test_inputs_follow_their_seed_and_their_range() -> None:
     assert first["flag"].dtype == np.bool_
     assert first["level"].min() >= 2.0
     assert first["level"].max() < 3.0
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("name", ["mobilenet0.25", "lstm_tiny"])
-def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
-    worker: WorkerProcess, name: str
-) -> None:
-    model, _ = _export(worker, name, {"batch": 8}, {"batch": 11})
-    small, large = (model.references[f"batch={rows}"] for rows in (8, 11))
-    assert Path(large).stat().st_size < 1.1 * Path(small).stat().st_size
-    definition, reference = find(name), load_reference(large)
-    outputs = ModuleEvaluator(definition).outputs(reference.inputs, {"batch": 11})
-    for output, array in outputs.items():
-        assert relative_error(array, reference.outputs[output]) <= 1e-5
 
 
 _FACTORIES = """
