@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import json
 import os
@@ -136,15 +137,18 @@ SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 8, (0, 52), 200
 
 
 @pytest.fixture(scope="module")
-def whole(brief: None, tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
-    """A real run with the times of operators, of few samples."""
-    folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHLAP_CACHE", str(cache))
-        graph = write_add_graph(folder / "add.onnx")
-        arguments = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
-        few = ["--scenario", "paced:5ms", "--preset", "brief", "--rounds", "2", "--op-times"]
-        assert batch(*arguments, *few, "--out", str(folder / "run"))[0] == 0
+def whole(brief: None, cache: Path) -> Path:
+    """A real run with the times of operators, of few samples, once for all processes."""
+    folder = cache.parent / "whole"
+    with folder.with_suffix(".lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            folder.mkdir()
+            patch.setenv("GRAPHLAP_CACHE", str(cache))
+            graph = write_add_graph(folder / "add.onnx")
+            arguments = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
+            few = ["--scenario", "paced:5ms", "--preset", "brief", "--rounds", "2", "--op-times"]
+            assert batch(*arguments, *few, "--out", str(folder / "run"))[0] == 0
     return folder / "run"
 
 

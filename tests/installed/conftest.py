@@ -21,7 +21,7 @@ from tests.installed.environment import (
 
 
 @contextmanager
-def _once(folder: Path) -> Iterator[bool]:
+def once(folder: Path) -> Iterator[bool]:
     """Whether the folder is to be filled: by one of the processes that run tests, for all."""
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -34,7 +34,7 @@ def _once(folder: Path) -> Iterator[bool]:
 def sources(cache: Path) -> Path:
     """The sources in a checkout that was built before, when `app` was a package of its own."""
     folder = cache.parent / "sources"
-    with _once(folder) as is_new:
+    with once(folder) as is_new:
         if is_new:
             copy_sources(folder)
             library_folder = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
@@ -47,7 +47,7 @@ def sources(cache: Path) -> Path:
 @pytest.fixture(scope="session")
 def wheel(sources: Path) -> Path:
     folder = sources.parent / "wheel"
-    with _once(folder) as is_new:
+    with once(folder) as is_new:
         if is_new:
             build_wheel(sources, folder)
     return next(folder.glob("graphlap-*.whl"))
@@ -57,7 +57,7 @@ def wheel(sources: Path) -> Path:
 def installed(wheel: Path) -> Environment:
     folder = wheel.parents[1] / "installed"
     environment = Environment(folder / "venv")
-    with _once(folder) as is_new:
+    with once(folder) as is_new:
         if is_new:
             Environment.create(environment.folder)
             environment.install(write_other_distribution(folder), wheel)
