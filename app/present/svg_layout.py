@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from rich.cells import cell_len
-
 from app.present.figure import (
     Axis,
     Figure,
@@ -18,6 +16,7 @@ from app.present.figure import (
     tick_text,
     value_span,
 )
+from app.present.terminal import width_of_text
 
 SIZE, LINE = 12, 16
 """Of the font and from line to line, in pixels."""
@@ -70,7 +69,7 @@ class Frame:
 
 def text_width(text: str) -> float:
     """As wide as a text is at most."""
-    return _CHARACTER * cell_len(text)
+    return _CHARACTER * width_of_text(text)
 
 
 def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
@@ -124,7 +123,7 @@ def legend_places(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[
     maximum_length = int((width - 46) / _CHARACTER)
     for series in legend_series:
         text = series.name
-        if cell_len(text) > maximum_length:
+        if width_of_text(text) > maximum_length:
             text = f"{text[: maximum_length - 1]}…"
         room = 26 + text_width(text) + 18
         if left > 10 and left + room > width:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from rich.cells import cell_len, chop_cells
-
 from app.formatting.text import printable
 from app.present.document import (
     Block,
@@ -30,6 +28,15 @@ from app.present.document import (
 )
 
 
+def width_of_text(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str]:
     """The words of a text in lines of at most so many columns; a longer word is broken.
 
@@ -39,13 +46,13 @@ def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str
     lines: list[str] = []
     line, has_words = first, False
     for word in _words(printable(text)):
-        if has_words and cell_len(line) + 1 + cell_len(word) <= width:
+        if has_words and width_of_text(line) + 1 + width_of_text(word) <= width:
             line = f"{line} {word}"
             continue
         if has_words:
             lines.append(line)
             line = indent
-        *full_parts, last = _break_word(word, max(1, width - cell_len(line)))
+        *full_parts, last = _break_word(word, max(1, width - width_of_text(line)))
         for part in full_parts:
             lines.append(line + part)
             line = indent
@@ -69,7 +76,11 @@ def _words(text: str) -> Iterator[str]:
 
 def _break_word(word: str, width: int) -> list[str]:
     """The word in parts of at most so many columns; a character that is wider is one."""
-    return [part for part in chop_cells(word, width) if part] or [word]
+    if width_of_text(word) <= width:
+        return [word]
+    from rich.cells import chop_cells
+
+    return [part for part in chop_cells(word, width) if part]
 
 
 GAP = 2
@@ -120,7 +131,7 @@ def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iter
 def _command(block: Command, width: int) -> Iterator[str]:
     """The purpose behind the line as a comment of the shell, or above where there is no room."""
     line, purpose = f"  {printable(block.line)}", printable(block.purpose)
-    if purpose and cell_len(line) + len("  # ") + cell_len(purpose) <= width:
+    if purpose and width_of_text(line) + len("  # ") + width_of_text(purpose) <= width:
         yield f"{line}  # {purpose}"
         return
     if purpose:
@@ -206,7 +217,7 @@ def _line(
     words = []
     for column, cell, width in zip(columns, cells, widths, strict=True):
         text = printable(cell.text)
-        spaces = " " * (width - cell_len(text))
+        spaces = " " * (width - width_of_text(text))
         painted_text = _paint(text, _COLORS.get(cell.tone, "")) if colored else text
         padded_text = painted_text + spaces if column.is_name else spaces + painted_text
         words.append(f"{_BAR if column.has_bar else ''}{padded_text}")
@@ -257,7 +268,7 @@ def _longest(
     split: Callable[[str], Iterable[str]], rows: Sequence[Sequence[Cell | str]], place: int
 ) -> int:
     parts = (part for row in rows for part in split(printable(text_of(row[place]))))
-    return max(map(cell_len, parts), default=0)
+    return max(map(width_of_text, parts), default=0)
 
 
 def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[list[int]]:
@@ -311,7 +322,7 @@ def _width(table: Table, rows: Sequence[Sequence[Cell | str]], place: int) -> in
     column = table.columns[place]
     heading = " ".join(filter(None, (column.heading, column.unit and f"({column.unit})")))
     texts = (column.group, heading, *(text_of(row[place]) for row in rows))
-    return max(cell_len(printable(text)) for text in texts)
+    return max(width_of_text(printable(text)) for text in texts)
 
 
 def _style_lines(lines: Sequence[str], style: str, colored: bool) -> Iterator[str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 import numpy as np
-from rich.cells import cell_len
 
 from app.analysis.columns.precision import missing_text
 from app.analysis.columns.rows import round_starts_s, turns_of
@@ -27,7 +26,7 @@ from app.formatting.case_labels import (
 from app.formatting.text import printable
 from app.plan.capabilities import KINDS
 from app.present.console.streams import width_of
-from app.present.terminal import filled
+from app.present.terminal import filled, width_of_text
 from app.run_folder.live_status import Live
 from app.run_folder.run import Run
 from app.stats.levels import ratio_in_turns
@@ -330,7 +329,7 @@ class PlainLog:
         full_text, brief_text = (
             f"{place}{words}{look}" for words in (work.text(self._models), work.brief(self._models))
         )
-        if cell_len(printable(full_text)) <= self._width:
+        if width_of_text(printable(full_text)) <= self._width:
             self._write_line(full_text)
             return
         for line in filled(brief_text, self._width, "", "  "):

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.cells import cell_len
-
 from app.analysis.comparison.measured_case import Key, MeasuredCase, names, runtime_label
 from app.analysis.comparison.published_figures import Published, published_for
 from app.analysis.comparison.ranking import Fastest
@@ -29,6 +27,7 @@ from app.present.document import (
     latency_interval_cell,
     rate_cell,
 )
+from app.present.terminal import width_of_text
 from app.run_folder.diagnostics import codes_in
 from exporters.inputs import UNKNOWN
 
@@ -394,7 +393,7 @@ def _minimum_width(table: Table) -> int:
     for index, column in enumerate(table.columns):
         cells = (row[index] for row in table.rows)
         widest = max(
-            cell_len(cell.text if isinstance(cell, Cell) else cell)
+            width_of_text(cell.text if isinstance(cell, Cell) else cell)
             for cell in (Cell(column.heading), *cells)
         )
         widths.append(min(widest, NAME_WIDTH) if column.is_name else widest)
