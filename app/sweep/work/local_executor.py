@@ -89,10 +89,12 @@ class ThisMachine:
     def _fork(self, engine: str, threads: int, case_id: str) -> Worker | None:
         """None in the first round of a case, whose memory and start are those of a process of its
         own, and where no other case would have the template too."""
+        if sys.platform != "linux":
+            return None
         cases = self._cases.setdefault((engine, threads), set())
         is_first = case_id not in cases
         cases.add(case_id)
-        if is_first or len(cases) == 1 or sys.platform != "linux":
+        if is_first or len(cases) == 1:
             return None
         template = self._templates.get((engine, threads))
         if template is None or case_id in template.served:
