@@ -74,6 +74,7 @@ def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why
         assert expected in row["reason"]
 
 
+@pytest.mark.alone
 def test_batchers_are_compared_in_one_run(tmp_path: Path) -> None:
     """At 2,000 a second and 1 ms a batch, batches of up to four keep up and single requests
     don't."""
