@@ -40,7 +40,7 @@ def width_of_text(text: str) -> int:
 def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str]:
     """The words of a text in lines of at most so many columns; a longer word is broken.
 
-    The first line begins with `first`, the others with `other`. What a terminal would act on is
+    The first line begins with `first`, the others with `indent`. What a terminal would act on is
     shown as escapes.
     """
     lines: list[str] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
 import os
@@ -27,6 +26,7 @@ from tests.app.cli.headless.batch import run as batch
 from tests.app.run_folder.resealed import reseal_journal
 from tests.app.sweep.sweeps import write_add_graph
 from tests.hostile_values import VALUES, changed_anywhere
+from tests.parallel import once
 
 _POLLS = 3
 
@@ -140,10 +140,8 @@ SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 8, (0, 52), 200
 def whole(brief: None, cache: Path) -> Path:
     """A real run with the times of operators, of few samples, once for all processes."""
     folder = cache.parent / "whole"
-    with folder.with_suffix(".lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            folder.mkdir()
+    with once(folder) as is_new, pytest.MonkeyPatch.context() as patch:
+        if is_new:
             patch.setenv("GRAPHLAP_CACHE", str(cache))
             graph = write_add_graph(folder / "add.onnx")
             arguments = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import io
 import json
@@ -32,6 +31,7 @@ from tests.app.hostile import (
     steering,
 )
 from tests.app.present.report.pages import CHROMIUM, answer_in
+from tests.parallel import once
 
 pytestmark = pytest.mark.usefixtures("brief")
 GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")
@@ -41,9 +41,8 @@ GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")
 def folder(brief: None, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what is made once for all processes."""
     place = cache.parent / "hostile"
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.exists():
+    with once(place) as is_new:
+        if is_new:
             measure(place)
     return Path(shutil.copytree(place, tmp_path_factory.mktemp("hostile") / "runs"))
 
@@ -51,7 +50,7 @@ def folder(brief: None, cache: Path, tmp_path_factory: pytest.TempPathFactory) -
 def measure(place: Path) -> None:
     """A model of each name and runs: of all names, twice, where a round costs least, and of one
     model on engines that tell of its nodes."""
-    (place / "nets").mkdir(parents=True)
+    (place / "nets").mkdir()
     for name in OF_FILES:
         save_hostile(place / "nets" / f"{name}.onnx")
     models, few = (str(place / "nets" / f"{name}.onnx") for name in ("*", "*onerror*"))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import sys
 import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,16 +15,7 @@ from tests.installed.environment import (
     write_hostile_folder,
     write_other_distribution,
 )
-
-
-@contextmanager
-def once(folder: Path) -> Iterator[bool]:
-    """Whether the folder is to be filled: by one of the processes that run tests, for all."""
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        is_new = not folder.exists()
-        folder.mkdir(exist_ok=True)
-        yield is_new
+from tests.parallel import once
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.app.cli.headless.batch import rows
-from tests.installed.conftest import once
 from tests.installed.environment import Environment
+from tests.parallel import once
 
 ABSENT = ("torch", "onnxscript", "PySide6", "pyqtgraph", "pandas", "pyarrow", "sklearn", "openvino")
 SWEEP = ("--headless", "--rounds", "1", "--preset", "quick")

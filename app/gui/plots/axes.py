@@ -131,7 +131,7 @@ class NinesAxis(LogAxis):
     """An axis over -log10(1 - q): 50, 90, 99, 99.9 … at even distances."""
 
     def __init__(self, orientation: str) -> None:
-        super().__init__(orientation, lambda of_one: f"{100.0 - 100.0 / of_one:.9g} %")
+        super().__init__(orientation, lambda one_in: f"{100.0 - 100.0 / one_in:.9g} %")
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         nines = [float(k) for k in range(1, 10)]

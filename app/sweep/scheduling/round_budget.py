@@ -238,7 +238,7 @@ class Budget:
     @property
     def export_fits(self) -> bool:
         """Whether an export may begin now."""
-        return self.left_s > (1.0 - EXPORT_SHARE) * self._seconds or self._seconds == math.inf
+        return not self.is_bounded or self.left_s > (1.0 - EXPORT_SHARE) * self._seconds
 
     def fit(self, guesses_s: Mapping[str, float]) -> bool:
         """Whether rounds of these cases, one of each, would end in time."""
@@ -247,8 +247,10 @@ class Budget:
     def expected_s(self, case_id: str, guess_s: float) -> float:
         """How long the next round of this case takes: as its longest, others' on average, a
         guess."""
-        usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
-        return self._case_seconds.get(case_id, usual)
+        return self._case_seconds.get(case_id, self._usual_s(guess_s))
+
+    def _usual_s(self, guess_s: float) -> float:
+        return self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
 
     @property
     def rounds_s(self) -> float:
@@ -258,8 +260,7 @@ class Budget:
     def spare_s(self, rounds: int, guess_s: float) -> float:
         """What is left after this number of rounds, each half as long again as they usually are:
         a wait must not use the time of a round that turns out slow."""
-        usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
-        return max(0.0, self.left_s - self._reserved_s - rounds * usual * SLOW_ROUND)
+        return max(0.0, self.rounds_s - rounds * self._usual_s(guess_s) * SLOW_ROUND)
 
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""
